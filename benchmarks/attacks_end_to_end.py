@@ -39,8 +39,6 @@ BUILDS = 50
 EDITS = 20
 MOST_FALSE = 5
 """Of 60 evaluations without a lift, so many may say `helps`."""
-VERDICTS = ("helps", "hurts", "cheaper", "no difference", "undecided", "no verdict")
-"""As sentences begin."""
 HERE_ONLY = "helps here"
 LOST = r"lost answers: .*"
 COPIES = r"note: (repeats (?:are copies|returned the same answers).*)"
@@ -157,32 +155,28 @@ class Desk:
             **{"XDG_CACHE_HOME": str(self.folder / f"cache{self._cache}"), **self._environment},
         }
         before = len(self._provider.requests)
-        arguments = ["eval", *words, "--require", "helps", "--quiet"]
+        arguments = ["eval", *words, "--require", "helps", "--json", "--quiet"]
         with patch.dict(os.environ, environment, clear=True), chdir(self.folder), redirect_stdout(StringIO()) as out:
             code = app.main(arguments, standalone_mode=False, prog_name="upskill")
-        text = _unwrapped(out.getvalue())
-        (run,) = re.findall(r"^Run kept in (.*)$", text, re.MULTILINE)
-        (sentence,) = re.findall(rf"^  ((?:{'|'.join(VERDICTS)})\b.*)$", text, re.MULTILINE)
+        evaluation = json.loads(out.getvalue())
+        (student,) = evaluation["students"]
+        lost = [f"{arm['lost']} {name}" for name, arm in student["arms"].items() if arm["lost"]]
         return Step(
-            verdict=_verdict(sentence),
-            sentence=sentence,
-            run=run,
-            text=text,
+            verdict=_verdict(student["verdict"], student["claim"]),
+            sentence=student["sentence"],
+            run=evaluation["run"],
+            text="\n".join(
+                [*(f"note: {note}" for note in evaluation["notes"]), f"lost answers: {lost}" if lost else ""]
+            ),
             calls=len(self._provider.requests) - before,
             code=int(code or 0),
         )
 
 
-def _verdict(sentence: str) -> str:
-    if sentence.startswith("helps on "):
+def _verdict(verdict: str, claim: str | None) -> str:
+    if verdict == "helps" and claim == "these cases":
         return HERE_ONLY
-    return next(word for word in VERDICTS if sentence.startswith(word))
-
-
-def _unwrapped(text: str) -> str:
-    """The output with each sentence and note on one line, as on a wide terminal."""
-    result, spent, notes = text.partition("\nspent:")
-    return re.sub(r"\n    (?=\S)", " ", result) + spent + re.sub(r"\n  (?=\S)", " ", notes)
+    return "no verdict" if verdict == "invalid" else verdict
 
 
 # ---------------------------------------------------------------- the rows

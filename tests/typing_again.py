@@ -1,4 +1,4 @@
-"""What a person types to resume a run: the servers that it was begun with."""
+"""What a person types to resume a run: the servers that it was started with."""
 
 import json
 from pathlib import Path

@@ -63,6 +63,8 @@ TYPES = {
     "tuple[str, str]": "list: string, string",
     "Outcome": "[Scored](#scored) or [Errored](#errored)",
 }
+SHORT = 5
+"""Fewer keys than this are a list instead of a table."""
 TABLES = ("student", "arm", "lift", "case_state", "label_lift")
 """Parts of the schema with a table of their own; the others are shown where they occur."""
 
@@ -90,9 +92,9 @@ def evaluation_tables() -> str:
 def _table(where: str) -> str:
     found = definition(where)
     about = f"### {found.name}\n\n{_in_json(found.about)}"
-    if not any(field.about for field in found.fields):
-        keys = ", ".join(f"`{field.name}` ({_json_type(field.type)})" for field in found.fields)
-        return f"{about} Keys: {keys}."
+    if len(found.fields) < SHORT:
+        keys = [(f"`{field.name}` ({_json_type(field.type)})", _in_json(field.about)) for field in found.fields]
+        return about + "\n\n" + "\n".join(f"- {key}: {_cell(said)}" if said else f"- {key}" for key, said in keys)
     rows = [f"| `{field.name}` | {_json_type(field.type)} | {_cell(_in_json(field.about))} |" for field in found.fields]
     return "\n".join([about, "", "| key | type | meaning |", "|---|---|---|", *rows])
 

@@ -27,7 +27,7 @@ RULES = f"""- **Arguments** have the names of the flags, except: `-m` is `models
   `UPSKILL_*`, the project's file and the user's file. A wrong name raises an error with a suggestion.
 - **Spending:** a call that may cost more than $1 or take more than 10 minutes raises `UsageError` with its price,
   unless `yes=True` is given.
-- **Notebooks:** the functions also work while an event loop is running. Results display as tables. The tests run
+- **Notebooks:** the functions also work while an event loop is running. The tests run
   [`{NOTEBOOK}`](../../{NOTEBOOK}) on a local model.
 - **Interrupts:** Ctrl-C or a notebook's stop button saves the run and raises `KeyboardInterrupt`, which says how to
   resume. A second interrupt stops without waiting.
@@ -44,16 +44,16 @@ FUNCTIONS = tuple(
 VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Results",
-        "Import these from `upskill`. `print` shows what the command prints.",
+        "Import these from `upskill`. `print` shows what the command prints; a notebook shows a table.",
         ("upskill:EvaluationResult", "upskill:GenerationResult", "upskill:TraceResult"),
     ),
     (
         "Values of an evaluation",
         "Import these from `upskill.domain`. `Verdict` and `StudentEnd` are the values of "
         "[`verdict` and `end`](json.md#student). `Arm`, `Design`, `State`, `Label`, `CapKind`, `End` and `Fault` are "
-        "[words](formats.md#words). `Cap`, `Outage`, `Price`, `Reason`, `CheckResult` and `SkillUse` have the keys in "
-        "[run files](formats.md). `JudgeError` has the keys of `judge_error`. `Outcome` is `Scored | Errored`. "
-        "`Files` maps a path to its bytes.",
+        "[words](formats.md#words). `Student`, `Price`, `Qualification`, `Reason`, `Cap`, `Outage`, "
+        "`CheckResult` and `SkillUse` have the keys in [run files](formats.md). `JudgeError` has the keys of "
+        "`judge_error`. `Outcome` is `Scored | Errored`. `Files` maps a path to its bytes.",
         tuple(
             f"upskill.domain:{name}"
             for name in (
@@ -66,10 +66,8 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
                 "Purchase",
                 "RunEnd",
                 "JudgeReport",
-                "Qualification",
                 "Skill",
                 "SkillFile",
-                "Student",
                 "Trial",
                 "Scored",
                 "Errored",
@@ -103,7 +101,7 @@ ERRORS = (
         for name in ("UpskillError", "UsageError", "SkillInvalid", "SettingsError", "ProviderError", "EngineError")
     ),
     "upskill.errors:StudentCannotProfit",
-    "upskill.domain.finding:FindingsRefused",
+    "upskill:FindingsRefused",
 )
 
 EVALUATION = "`upskill eval --json`"
@@ -123,7 +121,7 @@ ON_THE_JSON_PAGE = {
     "upskill.domain.trace_digest:Finding": "A finding (`digest.findings[]`)",
 }
 """Values that some `--json` shows, and the section that explains their fields."""
-BELOW = {"Purchase": "bought.", "JudgeReport": "judge."}
+BELOW = {"Purchase": "bought.", "JudgeReport": "judge.", "AttemptSummary": "attempts[]."}
 """Where in that section their fields are."""
 DIFFERS = {"Evaluation": {"required"}, "GenerateResult": {"cases"}}
 """Fields that have the name of a key and another meaning."""
@@ -163,12 +161,12 @@ def _entry(where: str, sections: Mapping[str, str]) -> str:
     found = definition(where)
     methods = [one for one in found.methods if f"{found.name}.{one.name}" not in NOT_SHOWN]
     if where in (*file_formats.RUN, *file_formats.TRIAL):
-        link = f"Its fields are the keys of [{found.name}](formats.md#{found.name.lower()})."
+        link = f"Fields as in [run files](formats.md#{found.name.lower()})."
         return _joined(found, link, "\n".join(f"- `{one.code}`: {_cell(one.about)}" for one in methods))
     heading = ON_THE_JSON_PAGE.get(where)
     below = BELOW.get(found.name, "")
     explained = set() if heading is None else _keys(sections[heading], below) - DIFFERS.get(found.name, set())
-    link = "" if heading is None else f"[JSON output](json.md#{_anchor(heading)}) explains fields of the same name."
+    link = "" if heading is None else f"Fields as in [JSON output](json.md#{_anchor(heading)})."
     code = [f"{field.name}: {field.type}" for field in found.fields]
     code += [one.code for one in methods if "(" not in one.code]
     code += [f"def {one.code}" for one in methods if "(" in one.code]

@@ -1,7 +1,7 @@
-"""Records the commands of the README in a terminal, as an asciicast and as an animated SVG: `make recording`.
+"""Makes what the README shows of a first skill: `make recording`.
 
-The commands run for real, in a temporary folder. Long waits are shortened: the recording takes about
-20 seconds.
+The commands run for real, in a temporary folder. The terminal is recorded as an asciicast with shortened waits, and
+drawn as an animated SVG. The report of the run is photographed.
 """
 
 import json
@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CAST = ROOT / "docs" / "assets" / "first-minutes.cast"
 PICTURE = CAST.with_suffix(".svg")
+REPORT = ROOT / "docs" / "images" / "report-demo.png"
 COMMANDS = ("upskill init demo", "cd demo", 'upskill generate "release with harbour" --from session.jsonl')
 COLUMNS, ROWS = 80, 32
 KEY_SECONDS, LONGEST_WAIT, END_SECONDS = 0.035, 0.5, 5.0
@@ -73,6 +74,7 @@ def record() -> str:
                 folder /= command.removeprefix("cd ")
             else:
                 events += printed(command, folder=folder)
+        photograph(next(folder.glob("runs/*/report.html")))
     events.append((END_SECONDS, ""))
     lines = [json.dumps({"version": 2, "width": COLUMNS, "height": ROWS, "title": "upskill: a first skill"})]
     clock = 0.0
@@ -80,6 +82,12 @@ def record() -> str:
         clock += waited
         lines.append(json.dumps([round(clock, 3), "o", text], ensure_ascii=False))
     return "\n".join(lines) + "\n"
+
+
+def photograph(page: Path) -> None:
+    """The first screen of a report."""
+    options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1100,760", f"--screenshot={REPORT}"]
+    subprocess.run(["chromium", *options, page.as_uri()], check=True, capture_output=True)
 
 
 def shown(cast: str) -> str:

@@ -1,7 +1,8 @@
 """What mkdocs and its theme do not do for us, called by mkdocs while it builds the site.
 
 Links of the docs lead into the repository too, to examples, a schema, CONTRIBUTING. On the site they lead to copies of
-those files, shown as plain text. Dialogs have names. A page that would ask a server for anything is refused.
+those files, shown as plain text. The search prefers pages for users. Dialogs have names. A page that would ask a server
+for anything is refused.
 """
 
 import posixpath
@@ -16,13 +17,25 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parent.parent
 COPIES = "source"
 _LINK = re.compile(r"(\]\()((?:\.\./)+[^)#\s]+)((?:#[^)\s]*)?\))")
+BOOSTS = {
+    "reference/glossary.md": 8.0,
+    "tutorial/": 4.0,
+    "how-to/": 4.0,
+    "explanation/decisions/": 0.3,
+    "explanation/attacks.md": 0.3,
+    "explanation/statistics-tables.md": 0.3,
+    "explanation/teaching-tables.md": 0.3,
+}
+"""How much a page weighs in the search, by the beginning of its path; 1 otherwise."""
 DIALOG = ('role="dialog"', 'role="dialog" aria-label="Search"')
 """The theme's one dialog, as it is and as a screen reader needs it."""
 _FETCHED = re.compile(r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?https?:|<link\b[^>]*\bhref=["']?https?:""")
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links that leave docs/ become links to copies."""
+    """Links that leave docs/ become links to copies. The page gets its weight in the search."""
+    boost = next((weight for path, weight in BOOSTS.items() if page.file.src_uri.startswith(path)), 1.0)
+    page.meta.setdefault("search", {"boost": boost})
     here = Path(page.file.abs_src_path or "").parent
 
     def led(match: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """upskill: measure what an Agent Skill does for a model, with and without it.
 
-Importing this package does nothing but define names; each is loaded when it is used, the engine when a trial runs.
+Importing this package only defines names. Each is loaded when it is used, and the engine when a model is asked.
 """
 
 from typing import TYPE_CHECKING

@@ -25,9 +25,9 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     done = upskill(*GENERATE, "--cases", "6+6+0", "--yes", "-v")
     assert done.returncode == 0, done.stderr
     assert re.search(r"^next, \S.*: upskill eval ./skills/tarnctl-facts -m scripted/student.yaml", done.stderr, re.M)
-    found = re.search(r"^Run kept in (?:\./)?(\S+)$", done.stdout, re.M)
+    found = re.search(r"^Run saved in (?:\./)?(\S+)$", done.stdout, re.M)
     assert found is not None
-    assert "Test Case" in done.stdout, "every held-out case, with -v"
+    assert "Without the skill" in done.stdout, "every held-out case, with -v"
     assert "12 facts in 12 families: 6 for practice, 6 held out (plan.json)" in done.stderr
     assert "dropped" not in done.stdout
     run = found[1]
@@ -49,7 +49,7 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     for command in ("regrade", "eval --resume"):
         refused = upskill(*command.split(), run)
         assert refused.returncode == 2
-        assert f"hint:  go on with it: upskill generate --resume {Path(run)}" in refused.stderr
+        assert f"hint:  resume it: upskill generate --resume {Path(run)}" in refused.stderr
     listed = upskill("list", ".").stdout.splitlines()
     assert [line.split()[0] for line in listed if line[0] != " "] == ["skill", "skills/tarnctl-facts"], (
         "no copy in runs"
@@ -61,7 +61,7 @@ def test_a_generate_that_measured_nothing_has_a_report_and_is_listed(
     upskill: Upskill, scripts: Path, environment: dict[str, str]
 ) -> None:
     done = upskill(*GENERATE, "--cases", "6+6+0", "--no-eval", "--yes")
-    assert "next, measure what it does for a model: upskill eval ./skills/tarnctl-facts -m" in done.stderr
+    assert "next, measure it on a model: upskill eval ./skills/tarnctl-facts -m" in done.stderr
     (run,) = (scripts / "runs").glob("*generate*")
     assert upskill("report", f"runs/{run.name}").stdout == f"runs/{run.name}/report.html\n"
     assert run.name in upskill("runs", "--skill", "tarnctl-facts").stdout.splitlines()

@@ -46,10 +46,10 @@ def test_each_case_has_its_state_its_labels_why_and_what_to_change(upskill: Upsk
     assert "login   unproven   leaks" in lines
     assert "  the empty answer passes" in lines
     assert (
-        "  -> `excludes` alone asks for nothing; add a `contains`, `equals` or `regex` that a right answer passes"
+        "  -> `excludes` alone requires nothing; add a `contains`, `equals` or `regex` that a right answer passes"
         in lines
     )
-    assert lines[-3] == "4 test cases: 1 qualified, 2 unproven, 1 rejected; 1 recall; 1 leaks"
+    assert lines[-3] == "4 cases: 1 qualified, 2 unproven, 1 rejected; 1 recall; 1 leaks"
 
 
 def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskill: Upskill, quay: Path) -> None:
@@ -73,7 +73,7 @@ def test_few_cases_get_their_advice_and_their_limit_with_the_result(upskill: Ups
     done = upskill("eval", cases_of(quay, GOOD, UNPROVEN), "-m", f"scripted/{quay}/student.yaml", "--fresh", "-v")
     said = done.stdout + done.stderr
     assert said.count("decide it: upskill cases write") == 1
-    assert done.stdout.count("2 cases cannot exclude that the skill breaks up to 78% of such cases") == 1
+    assert done.stdout.count("2 cases cannot exclude that the skill breaks up to 78% of new cases") == 1
 
 
 def test_programs_take_long_so_it_is_said_that_they_are_run(upskill: Upskill, quay: Path) -> None:
@@ -103,7 +103,7 @@ def test_without_a_rejected_case_the_exit_code_is_0_and_unreadable_cases_are_2(u
     (quay / "skill_meta.json").unlink()
     done = upskill("cases", "check", str(quay))
     assert done.returncode == 2
-    assert "there are no test cases to check" in done.stderr
+    assert "there are no cases to check" in done.stderr
 
 
 def test_the_test_file_of_the_blog_still_gives_a_verdict_and_its_cases_are_called_unproven(
@@ -114,7 +114,7 @@ def test_the_test_file_of_the_blog_still_gives_a_verdict_and_its_cases_are_calle
         done = upskill("eval", str(quay), "-t", "blog.json", "-m", "any", "--base-url", provider.url)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("The skill helps any on these 2 cases: from 0% to 100%, +100 points (95% CI ")
-    assert "note: 2 of 2 test cases are unproven" in done.stdout
+    assert "note: 2 of 2 cases are unproven" in done.stdout
 
 
 def test_a_rejected_case_is_not_run_and_the_report_says_so(upskill: Upskill, quay: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_rejected_case_is_not_run_and_the_report_says_so(upskill: Upskill, qua
     assert not any("editor" in prompt for prompt in asked)
     assert [one["state"] for one in found["case_states"]] == ["qualified", "unproven", "rejected"]
     assert "test case editor is rejected and not run: the empty answer passes" in found["notes"]
-    assert "1 of 2 test cases are unproven (file); `upskill cases check` says why" in found["notes"]
+    assert "1 of 2 cases are unproven (file); `upskill cases check` shows why" in found["notes"]
 
 
 def test_lift_is_told_per_label_where_there_is_more_than_one(upskill: Upskill, quay: Path) -> None:
@@ -148,7 +148,7 @@ def test_an_evaluation_without_any_case_that_can_tell_is_refused_before_a_call(
     with Provider(helped) as provider:
         done = upskill("eval", cases_of(quay, REJECTED), "-m", "any", "--base-url", provider.url)
     assert done.returncode == 2
-    assert "none of the 1 test cases can tell right from wrong" in done.stderr
+    assert "none of the 1 cases can tell right answers from wrong ones" in done.stderr
     assert "editor: the empty answer passes" in done.stderr
     assert provider.requests == []
     assert not (here / "runs").exists()

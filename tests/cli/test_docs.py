@@ -132,14 +132,6 @@ def test_the_commands_of_a_page_run_as_shown(page: Path, copy: Path, typist: Typ
                 typist.type(command, cwd=here)
 
 
-def test_the_commands_of_the_example_project_run_as_its_readme_shows(typist: Typist, tmp_path: Path) -> None:
-    typist.type("upskill init", cwd=tmp_path)
-    commands = _shown(tmp_path / "README.md")
-    assert len(commands) == 3, "look into the session, generate, evaluate again"
-    for command in commands:
-        typist.type(command, cwd=tmp_path)
-
-
 @pytest.mark.parametrize(("page", "line"), ONLY_PARSED)
 def test_a_command_that_is_not_run_has_only_flags_that_exist(page: str, line: str) -> None:
     words = shlex.split(line.partition(" |")[0], comments=True)[1:]

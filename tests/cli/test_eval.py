@@ -82,7 +82,7 @@ def test_one_model_takes_few_lines_and_verbose_shows_every_figure(upskill: Upski
     assert not any(line != line.rstrip() for line in lines), "no trailing spaces"
     assert done.stderr.startswith("Evaluating my-skill on any: 2 cases, each up to ")
     assert "  baseline   ░░░░░░░░░░░░░░░░░░░░    0%" in long.stdout
-    assert "  with skill ████████████████████  100%  (+100 points)" in long.stdout
+    assert "  with the skill    ████████████████████  100%  (+100 points)" in long.stdout
     assert re.search(r"^  SKILL.md              ~", long.stdout, re.MULTILINE)
 
 
@@ -143,7 +143,7 @@ def test_a_skill_without_cases_is_refused(upskill: Upskill, kernel_skill: Path) 
     (kernel_skill / "skill_meta.json").unlink()
     done = upskill("eval", "skills/my-skill", "-m", "haiku")
     assert done.returncode == 2
-    assert "there are no test cases" in done.stderr
+    assert "there are no cases" in done.stderr
     assert "-t FILE" in done.stderr
 
 
@@ -205,7 +205,7 @@ def test_ctrl_c_prints_the_table_so_far_and_leaves_a_readable_run_folder(
         out, err = process.communicate(timeout=30)
         assert time.monotonic() - stopped < 20, "the answers would come after thirty; `make full` holds it to five"
     assert process.returncode == 130, err
-    assert "interrupted: 12 of 80 attempts ended" in out
+    assert "interrupted after 12 of 80 answers" in out
     assert "Undecided on these 4 cases: any goes from 100% to 100%, 0 points" in out
     (folder,) = [path for path in (here / "runs").iterdir() if path.is_dir()]
     record = json.loads((folder / "run.json").read_text())

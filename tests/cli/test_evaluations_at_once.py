@@ -82,7 +82,7 @@ def test_when_the_one_that_buys_is_killed_the_other_goes_on(here: Path, environm
         assert other.stderr is not None
         try:
             waiting = next((line for line in other.stderr if "waiting" in line), "")
-            assert re.search(r"waiting for [1-3] answers? that another evaluation is buying", waiting)
+            assert re.search(r"waiting for [1-3] answers? that another evaluation has asked for", waiting)
         finally:
             killed.kill()
             killed.communicate()

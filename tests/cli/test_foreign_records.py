@@ -62,7 +62,7 @@ def refused(done: Done, *said: str) -> str:
     assert "Traceback" not in done.stderr
     for words in said:
         assert words in done.stderr
-    found = re.search(r"if that is what you want: upskill (.+)", done.stderr)
+    found = re.search(r"to allow all of it: upskill (.+)", done.stderr)
     assert found is not None, done.stderr
     return found[1]
 
@@ -105,7 +105,7 @@ def test_a_run_goes_on_with_its_server_only_where_that_is_typed_or_set_and_the_p
         (newest, *_) = sorted(
             (path for path in (here / "runs").iterdir() if path.is_dir() and path != run), reverse=True
         )
-        typed = refused(upskill("eval", "--resume", f"runs/{newest.name}"), f"it sends what it asks to {server.url}")
+        typed = refused(upskill("eval", "--resume", f"runs/{newest.name}"), f"it sends requests to {server.url}")
         assert len(server.requests) == asked, "not even a probe"
         assert "\nstopped at the cap of 1 call\n" in first.stdout
         printed = re.search(r"^next, .*: upskill (eval --resume .+)$", first.stderr, re.MULTILINE)
@@ -130,7 +130,7 @@ def test_a_cap_of_a_record_is_not_raised_above_that_of_today(upskill: Upskill, r
     done = upskill("eval", "--resume", str(run), "--json", UPSKILL_MAX_CALLS="2")
     result = json.loads(done.stdout)
     assert result["bought"]["calls"] == 2
-    note = "`max_calls` is 2, as your settings say; the run was begun with 1000000"
+    note = "`max_calls` is 2, from your settings; the run was started with 1000000"
     assert note in result["notes"]
     typed = json.loads(
         upskill("eval", "--resume", str(run), "--max-calls", "9", "--json", UPSKILL_MAX_CALLS="2").stdout
@@ -142,12 +142,12 @@ def test_a_cap_of_a_record_is_not_raised_above_that_of_today(upskill: Upskill, r
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("skill_source", "{out}/skill", "its skill lies elsewhere"),
-        ("case_source", "{out}/cases.json", "its cases lie elsewhere"),
-        ("case_source", "../../../out/cases.json", "its cases lie elsewhere"),
-        ("case_source", "linked/cases.json", "its cases lie elsewhere"),
-        ("previous_source", "/", "the older version lies elsewhere"),
-        ("skill_source", "a\0b", "its skill lies elsewhere"),
+        ("skill_source", "{out}/skill", "its skill is outside the working folder"),
+        ("case_source", "{out}/cases.json", "its cases are outside the working folder"),
+        ("case_source", "../../../out/cases.json", "its cases are outside the working folder"),
+        ("case_source", "linked/cases.json", "its cases are outside the working folder"),
+        ("previous_source", "/", "the older version is outside the working folder"),
+        ("skill_source", "a\0b", "its skill is outside the working folder"),
     ],
 )
 def test_paths_that_lead_elsewhere_are_not_read(
@@ -170,10 +170,12 @@ def test_a_run_is_resumed_from_another_folder_where_the_skill_and_the_script_are
     forge(run, lambda record: record["students"][0].update(_student(f"scripted/{here}/student.yaml")))
     trials = (run / "trials.jsonl").read_text()
     for words in (["eval", "--resume", str(run)], ["regrade", str(run)]):
-        assert "do not belong together" in upskill(*words).stderr
+        assert "do not match" in upskill(*words).stderr
     (run / "trials.jsonl").write_text(trials.replace("scripted/student.yaml", f"scripted/{here}/student.yaml"))
     (tmp_path / "elsewhere").mkdir()
-    typed = refused(upskill("eval", "--resume", str(run), cwd=tmp_path / "elsewhere"), "its skill lies elsewhere")
+    typed = refused(
+        upskill("eval", "--resume", str(run), cwd=tmp_path / "elsewhere"), "its skill is outside the working folder"
+    )
     assert shlex.quote(str(here / "skills" / "tarn")) in typed
     again = upskill(*shlex.split(typed), cwd=tmp_path / "elsewhere")
     assert again.returncode == 0, again.stderr
@@ -329,7 +331,7 @@ def test_what_a_generate_asks_for_must_be_typed_again(
             record["order"]["target"] = folder
 
     forge(teaching, change, "generate.json")
-    typed = refused(upskill("generate", "--resume", "sent"), f"it sends what it asks to {taught.url}")
+    typed = refused(upskill("generate", "--resume", "sent"), f"it sends requests to {taught.url}")
     assert flag.format(out=out) in typed
     assert f"--base-url {taught.url}" in typed
     half = upskill("generate", "--resume", "sent", "--base-url", taught.url)

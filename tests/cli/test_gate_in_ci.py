@@ -55,14 +55,14 @@ def test_a_verdict_of_a_ledger_is_not_shown_as_a_run_that_is_kept_and_a_forged_o
     with Provider(lambda _: Behaviour(text="I do not know.")) as provider:
         first = upskill(*gate, "--base-url", provider.url, UPSKILL_STORE="false")
         asked = len(provider.requests)
-        assert "Run kept in runs/" in first.stdout
+        assert "Run saved in runs/" in first.stdout
         again = upskill(*gate, "--base-url", provider.url, UPSKILL_STORE="false")
-        assert "Run kept in runs/" in again.stdout
+        assert "Run saved in runs/" in again.stdout
         assert "not checked" not in again.stdout
         shutil.rmtree(here / "runs")
         gone = upskill(*gate, "--base-url", provider.url, UPSKILL_STORE="false")
         assert len(provider.requests) == asked > 0
-        assert "Run kept in" not in gone.stdout
+        assert "Run saved in" not in gone.stdout
         assert "upskill report" not in gone.stderr
         assert "its answers are not here" in gone.stdout
         ledger = here / "ci" / "looks.jsonl"
@@ -73,7 +73,7 @@ def test_a_verdict_of_a_ledger_is_not_shown_as_a_run_that_is_kept_and_a_forged_o
         forged = upskill(*gate, "--base-url", provider.url, UPSKILL_STORE="false")
         assert len(provider.requests) == 2 * asked
     assert forged.returncode == 1
-    assert "line 1 contradicts itself and is not counted: lift +100, which is not that of its pairs" in " ".join(
+    assert "line 1 contradicts itself and is not counted: lift +100, which does not match its pairs" in " ".join(
         forged.stdout.split()
     )
 

@@ -51,15 +51,15 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
         "Evaluating on any... (attempt 2)",
     ):
         assert line in done.stderr.splitlines()
-    assert re.search(r"^  0% → \d+% \(\+\d+ points\) OK, on 4 learn cases$", done.stderr, re.MULTILINE)
+    assert re.search(r"^  0% → \d+% \(\+\d+ points\) OK, on 4 practice cases$", done.stderr, re.MULTILINE)
     assert re.search(r"^  teacher: .*price unknown; .*min", done.stderr, re.MULTILINE)
     assert re.search(r"^  models: .*price unknown; time estimate after the first pair", done.stderr, re.MULTILINE)
     lines = done.stdout.splitlines()
     figures = r"\+100 points, 95% CI \+\d+ to \+100"
     assert re.fullmatch(rf"The skill was saved: it helps on [78] held-out cases \({figures}\)\.", lines[0])
     assert re.match(r"any  ○━+●    0% → 100%  \+100 ", lines[1])
-    assert re.fullmatch(r"quarn: SKILL\.md ~\d+ tokens; cases: 4 to learn from, 8 held out, 2 negative", lines[3])
-    assert lines[4].startswith("attempts on learn cases: ")
+    assert re.fullmatch(r"quarn: SKILL\.md ~\d+ tokens; cases: 4 practice, 8 held-out, 2 unrelated", lines[3])
+    assert lines[4].startswith("attempts on practice cases: ")
     assert lines[5].startswith("spent: teacher ")
     assert lines[-2] == "Saved to ./skills/quarn"
     assert len(lines) <= 13, "and the next command"
@@ -89,7 +89,7 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     listed = place.run("runs", "--json")
     assert json.loads(listed.stdout)["runs"][0]["found"].startswith("helps: +100")
     evaluated = place.run("eval", "skills/quarn", "-m", "any", "--base-url", place.student.url, "--dry-run")
-    assert "2 negative cases are left out" in evaluated.stdout, "a generated skill can be evaluated as any other"
+    assert "2 unrelated cases are skipped" in evaluated.stdout, "a generated skill can be evaluated as any other"
 
 
 def _report_of(place: Place, run: str | None = None) -> str:
@@ -282,7 +282,7 @@ def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: 
     assert len(meta.pop("held_out_uses")) == 1, "a use of held-out cases is noted even so"
     meta.pop("format")
     assert meta == json.loads(before["skill_meta.json"])
-    assert "The revision is kept in ./runs/" in done.stdout
+    assert "Revision saved in ./runs/" in done.stdout
     page = _report_of(place)
     assert "The old version stays: the revision was not shown to be better on 9 held-out cases" in page
     assert "Errors are handled with care" in page, "what it would have changed"

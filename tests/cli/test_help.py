@@ -108,5 +108,5 @@ def test_wrong_usage_is_told_in_the_shape_of_every_other_error() -> None:
     done = subprocess.run([COMMAND, "eval", "x", "--runs", "few"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     wrong, hint = done.stderr.splitlines()
-    assert wrong == "error: invalid value for '--runs': 'few' is neither a number nor auto"
+    assert wrong == "error: invalid value for '--runs': 'few' must be a number or auto"
     assert hint == "hint:  see `upskill eval --help`"

@@ -98,5 +98,5 @@ def test_a_report_for_stdout_is_refused_instead_of_a_file_with_that_name(
 ) -> None:
     done = upskill("eval", str(skill), "-m", "any", option, "-")
     assert done.returncode == 2
-    assert f"{option} -: stdout has the result already" in done.stderr
+    assert f"{option} -: stdout already shows the result" in done.stderr
     assert not (here / "-").exists()

@@ -64,7 +64,7 @@ def test_failing_answers_that_time_out_and_are_retried_until_fast_are_no_lift(
     report, (lost_in_baseline, lost_with_skill) = _report(done)
     assert lost_in_baseline == 0
     assert 0 < lost_with_skill <= CASES // 2, "each is lost once, then answered"
-    assert f"{lost_with_skill} answers were lost with the skill, 0 in baseline" in report["sentence"]
+    assert f"{lost_with_skill} answers were lost with the skill, 0 without the skill" in report["sentence"]
     assert report["arms"]["with_skill"]["pass_rate"] == 1.0, "before they were counted, this helped"
 
 
@@ -82,7 +82,7 @@ def test_an_invalid_run_stays_invalid_when_it_is_resumed(upskill: Upskill, even_
         assert len(provider.requests) > asked, "what errored was run again"
         assert again["arms"]["with_skill"]["pass_rate"] == 1.0
     assert lost_again == lost
-    assert f"{lost[1]} answers were lost with the skill, 0 in baseline" in again["sentence"]
+    assert f"{lost[1]} answers were lost with the skill, 0 without the skill" in again["sentence"]
     regraded, lost_regraded = _report(upskill("regrade", run, "--json"), code=0)
     assert (lost_regraded, regraded["sentence"]) == (lost, again["sentence"])
 
@@ -97,8 +97,8 @@ def test_an_invalid_design_typed_again_stays_invalid_and_says_why_each_time(upsk
             asked = len(provider.requests)
             done = upskill(*words, **variables)
             assert done.returncode == 3
-            assert f"lost answers: 0 baseline, {lost[1]} with skill" in done.stdout.splitlines()
-            assert f"answers were lost on the way: 0 baseline, {lost[1]} with skill" in done.stdout
+            assert f"lost answers: 0 without, {lost[1]} with the skill" in done.stdout.splitlines()
+            assert f"answers were lost: 0 without, {lost[1]} with the skill" in done.stdout
         assert len(provider.requests) == asked, "all of it is in the store by now"
         fresh = upskill(*words, "--fresh", "--json", **variables)
         assert json.loads(fresh.stdout)["students"][0]["verdict"] != "invalid", "none of the new draws was lost"

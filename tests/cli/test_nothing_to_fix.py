@@ -44,7 +44,7 @@ def test_nothing_left_to_fix_is_said_before_a_teacher_is_asked(upskill: Upskill,
     first = done.stdout.splitlines()[0]
     assert first == "The old version stays: it passes all 2 practice cases, so nothing is left to fix."
     assert "teacher $0.00, 0 calls" in done.stdout
-    assert "students $0.00, 2 calls" in done.stdout, "each learn case once, with the skill"
+    assert "models 2 calls ($0.00)" in done.stdout, "each learn case once, with the skill"
     for way in ("cases write ./skills/quay", "--eval-model", 'generate "what to change" --from', "--feedback"):
         assert way in done.stdout
     assert "--anyway" not in done.stdout, "there is no new material to make a draft from"

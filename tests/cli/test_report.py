@@ -144,7 +144,7 @@ def test_two_runs_are_laid_side_by_side(place: Path, run: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--against", "RUN"), "--against needs another run"),
+        (("--against", "RUN"), "--against needs a different run"),
         (("--against", "nowhere"), "nowhere: not a run folder"),
         (("--against", "RUN", "--markdown"), "--against makes a page"),
         (("--history", "tarnctl", "--against", "RUN"), "leave out RUN"),

@@ -200,19 +200,19 @@ def test_ones_own_loopback_server_is_asked_without_a_question_and_without_the_ke
     upskill: Upskill, here: Path, quay: Path, listener: Listener
 ) -> None:
     path = settings_file(here, f'base_url = "{listener.url}"')
-    first = f"students are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_ENDPOINT_KEY is not sent there"
+    first = f"models are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_ENDPOINT_KEY is not sent there"
     for words in (("--dry-run",), ()):
         done = evaluate(upskill, quay, *words)
         assert done.returncode == 0, done.stderr
         assert done.stderr.startswith(first)
-        assert done.stderr.count("students are asked at") == 1
+        assert done.stderr.count("models are asked at") == 1
     assert listener.with_key == 0
     assert len(listener.keys) > 2
     (run,) = here.glob("runs/*/run.json")
     assert json.loads(run.read_text())["notes"][0].startswith(first)
     listener.keys.clear()
     done = evaluate(upskill, quay, UPSKILL_TRUST=digest(path))
-    assert done.stderr.startswith(f"students are asked at {listener.url} (base_url in ./upskill.toml)\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (base_url in ./upskill.toml)\n")
     assert listener.with_key == len(listener.keys) > 0
 
 
@@ -225,7 +225,7 @@ def test_a_run_that_is_resumed_has_the_trust_of_today(
     path = settings_file(here, f'base_url = "{listener.url}"')
     done = upskill("eval", "--resume", str(run), UPSKILL_ENDPOINT_KEY=KEY)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith(f"students are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_END")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_END")
     assert (len(listener.keys) > 0, listener.with_key) == (True, 0)
     done = upskill("eval", "--resume", str(run), UPSKILL_ENDPOINT_KEY=KEY, UPSKILL_TRUST=digest(path))
     assert listener.with_key > 0
@@ -242,7 +242,7 @@ def test_a_typed_server_gets_the_key_and_is_not_announced_and_one_of_a_variable_
     assert listener.with_key == len(listener.keys) > 0
     listener.keys.clear()
     done = evaluate(upskill, quay, UPSKILL_BASE_URL=listener.url)
-    assert done.stderr.startswith(f"students are asked at {listener.url} (UPSKILL_BASE_URL)\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (UPSKILL_BASE_URL)\n")
     assert listener.with_key == len(listener.keys) > 0
 
 
@@ -254,7 +254,7 @@ def test_the_users_own_file_is_trusted_and_named(
     path = settings_file(folder, f'base_url = "{listener.url}"\nmax_cost = 50.0')
     done = evaluate(upskill, quay)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith(f"students are asked at {listener.url} (base_url in {path})\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (base_url in {path})\n")
     assert listener.with_key == len(listener.keys) > 0
     settings_file(here, "max_cost = 50.0")
     assert evaluate(upskill, quay, "--dry-run").returncode == 0
@@ -274,7 +274,7 @@ def test_aliases_of_a_file_are_named_with_their_origin_and_no_file_redirects_the
     done = evaluate(upskill, quay, "--dry-run", OLLAMA_BASE_URL=listener.url)
     first, second, *_ = done.stderr.splitlines()
     assert first == "haiku stands for openai-api/endpoint/other (aliases in ./upskill.toml)"
-    assert second == f"students are asked at {listener.url} (OLLAMA_BASE_URL)"
+    assert second == f"models are asked at {listener.url} (OLLAMA_BASE_URL)"
     done = upskill("models", "haiku", "--json", UPSKILL_ENDPOINT_KEY=KEY)
     assert done.stderr.startswith("haiku stands for")
     (row,) = json.loads(done.stdout)["models"]
@@ -286,7 +286,7 @@ def test_a_variable_that_moves_a_provider_is_named(
     upskill: Upskill, quay: Path, listener: Listener, variable: str
 ) -> None:
     done = evaluate(upskill, quay, "--dry-run", ANTHROPIC_API_KEY="made-up", **{variable: listener.url})
-    assert done.stderr.startswith(f"students are asked at {listener.url} ({variable})\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} ({variable})\n")
 
 
 def test_an_env_file_in_the_working_folder_sets_nothing(
@@ -342,7 +342,7 @@ def test_a_server_that_is_not_there_is_named_with_what_to_correct(upskill: Upski
     settings_file(here, 'base_url = "http://127.0.0.1:9/v1"')
     assert "hint:  start the server, or correct base_url in ./upskill.toml\n" in evaluate(upskill, quay).stderr
     shown = upskill("models", "haiku", UPSKILL_ENDPOINT_KEY=KEY).stdout
-    assert "UPSKILL_ENDPOINT_KEY (set, and not sent there, only if the server asks for one)" in shown
+    assert "UPSKILL_ENDPOINT_KEY (set, but not sent there, only if the server asks for one)" in shown
 
 
 def test_probing_cases_names_the_server_first_and_sends_no_key(
@@ -351,7 +351,7 @@ def test_probing_cases_names_the_server_first_and_sends_no_key(
     settings_file(here, f'base_url = "{listener.url}"')
     done = upskill("cases", "check", str(quay), "--probe", "-m", "haiku", "--yes", UPSKILL_ENDPOINT_KEY=KEY)
     assert done.returncode == 0, done.stderr
-    assert f"students are asked at {listener.url} (base_url in ./upskill.toml)" in done.stderr.splitlines()[0]
+    assert f"models are asked at {listener.url} (base_url in ./upskill.toml)" in done.stderr.splitlines()[0]
     assert (len(listener.keys) > 1, listener.with_key) == (True, 0)
 
 

@@ -68,7 +68,7 @@ def test_one_calm_block_is_drawn_and_nothing_of_it_is_left(
         seen = 0
         while terminal.exit_code() is None:
             screen = terminal.screen()
-            if HEAD in screen and "Run kept in" not in screen:
+            if HEAD in screen and "Run saved in" not in screen:
                 _check_block(terminal, screen, students=students)
                 seen += 1
             assert time.monotonic() - began < 120
@@ -80,7 +80,7 @@ def test_one_calm_block_is_drawn_and_nothing_of_it_is_left(
         assert HEAD not in screen, "the block is gone once there is a result"
         assert screen.count("Evaluating knots on") == 1
         assert screen.count("8 cases, each 2 times") == 1
-        assert "Run kept in runs/" in screen
+        assert "Run saved in runs/" in screen
         assert all(len(line) <= columns for line in screen.splitlines())
         left = screen.split("Evaluating", 1)[1].split("code=", 1)[0].strip("\n").splitlines()
         assert len(left) <= 12 + 2 * (students - 1), screen
@@ -162,8 +162,8 @@ def test_piped_output_is_short_too_and_verbose_has_every_figure(upskill: Upskill
     words = ("eval", skill.name, *_models(here, 1), "--runs", "1")
     short = upskill(*words)
     assert len(short.stdout.splitlines()) <= 10
-    assert "Avg Assertions" not in short.stdout
+    assert "Avg Checks" not in short.stdout
     long = upskill(*words, "-v")
-    assert long.stdout.startswith(short.stdout.split("Run kept in")[0].splitlines()[0])
-    assert "Avg Assertions" in long.stdout
+    assert long.stdout.startswith(short.stdout.split("Run saved in")[0].splitlines()[0])
+    assert "Avg Checks" in long.stdout
     assert "Knot number 3" in long.stdout or "c3" in long.stdout

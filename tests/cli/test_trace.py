@@ -33,9 +33,9 @@ def test_a_session_is_shown_as_it_was_understood(upskill: Upskill) -> None:
         "task       Write a fused row-softmax CUDA kernel in softmax.cu and make `make test` pass.",
         "person     2 turns, 1 correction",
         "6 calls: Bash 2, ",
-        "failures   1 marked by the recording; 1 fix, 0 dead ends",
-        "left out   1 branch that the person took back",
-        "redacted   no secret was found",
+        "failures   1 marked as failed; 1 fix, 0 dead ends",
+        "skipped    1 branch discarded by the person",
+        "redacted   no secrets found",
         "skipped    1 line that could not be read",
         '`make test` failed: softmax.cu(12): error: identifier "__shfl_down" is undefined  steps 3, 5, 6',
         "No, also keep the mask configurable. Always do that in this repo.  step 8",
@@ -122,7 +122,7 @@ def test_a_folder_is_one_source_with_support(upskill: Upskill) -> None:
     assert any("claude-code/session.jsonl" in row for row in rows)
     assert not any("subagents" in row for row in rows), "a subagent is read with its session"
     assert any(row.startswith("= ") and "rollout.jsonl.zst" in row for row in rows)
-    assert "traces read as one" in done.stdout
+    assert "sessions read as one" in done.stdout
     assert "edge/empty.jsonl: is empty" in done.stdout
     value = _json(upskill, str(SAMPLES))
     (fix,) = (finding for finding in value["digest"]["findings"] if finding["kind"] == "fix")
@@ -181,7 +181,7 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     (here / "sub" / "data.json").write_text('{"a": 1}')
     done = upskill("trace", "sub")
     assert done.returncode == 2
-    assert "error: sub: no recording in it" in done.stderr
+    assert "error: sub: contains no session" in done.stderr
     assert "data.json: is JSON of an unknown format" in done.stderr
 
 
@@ -190,7 +190,7 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     [
         ("x" * 300, "File name too long"),
         ("file/below", "Not a directory"),
-        ("/dev/null", "neither a file nor a folder"),
+        ("/dev/null", "is neither a file nor a folder"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_said(upskill: Upskill, here: Path, path: str, said: str) -> None:

@@ -61,7 +61,7 @@ def test_cases_that_are_written_are_saved_and_qualified_and_split(upskill: Upski
     done = upskill("cases", "write", "quay", "-m", TEACHER, "--cases", "2+4+2")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == [
-        "8 cases, all qualified: 2 to learn from, 4 held out, 2 negative",
+        "8 cases, all qualified: 2 practice, 4 held-out, 2 unrelated",
         "Saved to quay/skill_meta.json",
     ]
     assert "scripted/teacher.yaml writes 8 cases; about 2 calls" in done.stderr
@@ -96,7 +96,7 @@ def test_what_is_dropped_is_said_and_the_json_has_it(upskill: Upskill, here: Pat
     assert found["schema"] == "upskill.written_cases/1"
     assert len(found["cases"]) == 3
     assert found["dropped"] == [
-        "bad: the empty answer passes; `excludes` alone asks for nothing; add a `contains`, `equals` or `regex` "
+        "bad: the empty answer passes; `excludes` alone requires nothing; add a `contains`, `equals` or `regex` "
         "that a right answer passes"
     ]
     assert found["spent"]["calls"] == 6, "a plan, which it could not give in three tries, cases, and twice again"

@@ -95,8 +95,7 @@ def test_only_cases_with_a_passage_have_a_ceiling(services: Make, run_at: Any) -
     assert report.end == "plan finished"
     assert report.lifts[1].pairs == 4
     assert any(
-        "6 of 10 cases without a passage: the ceiling is measured on the other 4" in note
-        for note in ran.evaluation.notes
+        "6 of 10 cases have no passage; the ceiling is measured on the other 4" in note for note in ran.evaluation.notes
     )
 
 
@@ -116,7 +115,7 @@ def test_a_case_file_without_a_passage_is_refused_before_a_call(services: Make, 
 
 
 def test_a_ceiling_needs_the_baseline(services: Make, run_at: Any) -> None:
-    with pytest.raises(UsageError, match="--ceiling needs the baseline"):
+    with pytest.raises(UsageError, match="--ceiling needs answers without the skill"):
         run_at(services(), _reader, ceiling="beside", baseline=False)
 
 

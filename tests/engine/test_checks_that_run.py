@@ -154,7 +154,7 @@ def test_a_student_that_would_judge_itself_is_refused_before_anything_is_bought(
 
 
 def test_a_student_may_judge_itself_where_that_is_asked_for_and_every_result_says_so(skill: Make, run: Run) -> None:
-    note = "any judged its own answers (--judge-is-student); models rate their own words too high"
+    note = "any judged its own answers (--judge-is-student); models rate their own answers too high"
     with Provider(_polite) as provider:
         ran = _judged(run, skill(JUDGED), provider)
         assert note in ran.evaluation.notes
@@ -189,7 +189,7 @@ def test_a_judge_that_passes_whatever_is_verbose_makes_no_lift(skill: Make, run:
     (report,) = ran.evaluation.students
     assert report.lifts[0].these_cases.low > 0.2, "as judged"
     assert report.verdict == "undecided"
-    assert "corrected for the judge's errors" in report.sentence
+    assert "corrected for the judge's errors," in report.sentence
     assert report.judge_error is not None
     assert report.judge_error.compared == 96
     assert regrade(ran.run).students[0].judge_error == report.judge_error
@@ -199,7 +199,7 @@ def test_a_judge_that_passes_whatever_is_verbose_makes_no_lift(skill: Make, run:
 def test_a_judge_whose_errors_could_not_be_measured_is_noted(skill: Make, run: Run) -> None:
     with Provider(_polite) as provider:
         ran = _judged(run, skill(JUDGED), provider)
-    said = "(4 answers that other assertions could decide); the interval does not include it"
+    said = "(4 answers that other checks could decide); the interval does not include it"
     assert f"the judge's error rate was not measured {said}" in ran.evaluation.notes
 
 
@@ -207,7 +207,7 @@ def test_a_judge_that_nobody_asked_for_is_said(skill: Make, run: Run) -> None:
     with Provider(_polite) as provider:
         ran = run(skill([("Which port?", {"contains": "7413"})]), ["any"], base_url=provider.url, judge="any")
     assert ran.evaluation.judge is None
-    assert "no case asks for a judge, so --judge is not used" in ran.evaluation.notes
+    assert "no case needs a judge, so --judge is not used" in ran.evaluation.notes
 
 
 COMMAND = {"command": {"run": ["python3", "-I", "-B", "solve.py"], "block": "solve.py"}}

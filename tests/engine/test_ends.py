@@ -123,7 +123,7 @@ def test_it_is_said_who_answered_and_how_many_answers_were_cut(skill: Make, run_
 
     ran, _ = run_at(skill(CASE), behave, max_output_tokens=40)
     assert ran.evaluation.students[0].answered_by == ("smollm2",)
-    assert "1 of 2 answers were cut at 40 tokens (baseline 1); --max-output-tokens lets them be longer" in (
+    assert "1 of 2 answers were cut at 40 tokens (without the skill 1); --max-output-tokens raises the limit" in (
         ran.evaluation.notes
     )
     plain, _ = run_at(skill(CASE, name="other"), lambda _: Behaviour(text="7413"))

@@ -94,7 +94,7 @@ def test_checks_that_do_not_fit_their_cases_are_refused_before_anything_is_asked
     check = {"judge": {"rubric": "is kinder", "against": "reference"}}  # and there is no reference
     cases = [{"input": f"{n}?", "checks": [check]} for n in range(4)]
     (here / "own.json").write_text(json.dumps({"cases": cases}))
-    with pytest.raises(UsageError, match="the checks do not fit their cases"):
+    with pytest.raises(UsageError, match="the checks do not match their cases"):
         generate(GenerateOrder(task="x", case_file="own.json"), settings=_settings(judge="scripted/teacher.yaml"))
     assert not (here / "runs").exists()
 

@@ -243,5 +243,5 @@ def test_a_recording_is_read(call: Call) -> None:
 
 
 def test_a_piped_recording_is_not_waited_for() -> None:
-    with pytest.raises(upskill.UsageError, match="nothing is piped in"):
+    with pytest.raises(upskill.UsageError, match="nothing was piped in"):
         upskill.read_trace("-")

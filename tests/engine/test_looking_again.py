@@ -145,7 +145,9 @@ def test_more_repeats_and_fresh_answers_are_pooled_with_the_earlier_ones(skill: 
     assert fresh.evaluation.students[0].lifts[0].pairs == 24
     assert fresh.evaluation.students[0].earlier_pairs == 12
     assert more.evaluation.students[0].lifts[0].pairs == 48
-    assert _is_told(fresh.evaluation.notes, "2nd look at this version on these cases, tested at 0.25% instead of 2.5%")
+    assert _is_told(
+        fresh.evaluation.notes, "2nd look at this version on these cases; stricter threshold, 0.25% instead of 2.5%"
+    )
     assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025, 0.00225])
 
 
@@ -174,7 +176,7 @@ def test_an_edited_or_renamed_skill_is_a_further_version(skill: Make, run: Any, 
         run(skill(CASES, body=body), ["any"], base_url=provider.url)
         edited = run(skill(CASES, body=body + "At last, this.\n", name="renamed"), ["any"], base_url=provider.url)
         run(skill(CASES, body="Of other things.\nNot of those.\n", name="another"), ["any"], base_url=provider.url)
-    assert _is_told(edited.evaluation.notes, "2nd version on these cases, tested at 0.25% instead of 2.5%")
+    assert _is_told(edited.evaluation.notes, "2nd version on these cases; stricter threshold, 0.25% instead of 2.5%")
     assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025, 0.025])
 
 

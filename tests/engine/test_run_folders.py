@@ -26,7 +26,7 @@ with only_one_in(Path(sys.argv[1])):
 def test_whoever_comes_second_is_told(tmp_path: Path) -> None:
     with only_one_in(tmp_path):
         assert is_at_work(tmp_path)
-        with pytest.raises(UsageError, match="another process is at work on this run"), only_one_in(tmp_path):
+        with pytest.raises(UsageError, match="another process is using this run"), only_one_in(tmp_path):
             pass
     assert not is_at_work(tmp_path)
     with only_one_in(tmp_path):

@@ -104,8 +104,8 @@ def test_a_student_that_cannot_copy_is_stopped_before_drafting_in_one_line(here:
         assert len(learns.requests) == 2 * 10 * 4, "two arms, ten cases, four rounds"
         assert stopped.value.message == (
             "no skill from this material is expected to help, so none was written; any: 0% without a skill, "
-            "0% with the passage in the prompt (0 points, 95% CI −9 to +9, 10 learn cases), one-line answers 0 of 4, "
-            "snippets 0 of 3, files and programs 0 of 3"
+            "0% with the passage in the prompt (0 points, 95% CI −9 to +9, 10 practice cases), "
+            "one-line answers 0 of 4, snippets 0 of 3, files and programs 0 of 3"
         )
         assert stopped.value.exit_code == 3
         (folder,) = (path for path in (here / "runs").iterdir() if path.is_dir())
@@ -129,7 +129,7 @@ def test_a_student_that_answers_alike_every_time_is_asked_once_more_only(here: P
     with (
         Provider(TEACHER) as teaches,
         Provider(lambda _: Behaviour(text="The gulls.")) as learns,
-        pytest.raises(StudentCannotProfit, match=r"0 points, exactly, 10 learn cases"),
+        pytest.raises(StudentCannotProfit, match=r"0 points, exactly, 10 practice cases"),
     ):
         generate(ORDER, settings=settings(teaches, learns))
     assert 20 < len(learns.requests) <= 40

@@ -56,7 +56,7 @@ def test_trials_that_a_held_store_does_not_take_do_not_pile_up_without_end(path:
             store.keep(replace(TRIAL, id=f"t{number}"), fingerprint="f")
         other.execute("COMMIT")
     assert rows_in(path) == 20_000
-    assert store.notes[0].endswith("is held by another process; not everything is kept")
+    assert store.notes[0].endswith("is locked by another process; some answers were not cached")
 
 
 READ_ONLY = """
@@ -86,7 +86,7 @@ READ_ONLY = """
 
 @needs_posix
 def test_a_read_only_store_is_no_store() -> None:
-    assert helper(READ_ONLY).endswith("nothing is reused or kept")
+    assert helper(READ_ONLY).endswith("no answers are reused or cached")
 
 
 FULL_DISK = """

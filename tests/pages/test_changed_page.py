@@ -187,11 +187,11 @@ def test_the_steps_of_an_agent_are_a_timeline_with_its_calls(agents: Path, brows
     assert steps == [
         "I read the notes first.",
         "read_file ✗ failedmissingno such file",
-        "7 steps are left out; the engine's log has them.",
+        "7 steps are not shown. They are in the Inspect log.",
         f"shell 1.2 secho gauge > tarn.kdl{HOSTILE}",
     ]
     third = browser.run("document.querySelector('.side:last-child').textContent")
-    assert "Answered in an earlier run (2026-11-01), whose log has the steps." in third
+    assert "From an earlier run (2026-11-01). Its log has the steps." in third
 
 
 def test_files_are_compared_with_those_of_the_case_and_of_the_other_side(agents: Path, browser: Browser) -> None:

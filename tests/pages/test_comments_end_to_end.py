@@ -91,7 +91,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def feedback(project: Path, browser: Browser) -> Path:
-    """Comments on a case without a use and on two held-out ones, saved by the browser."""
+    """Comments on a case without a use and on two held-out cases, saved by the browser."""
     browser.open(_run(project) / "report.html")
     _comment(browser, "mast", "unclear", NOTE)
     _comment(browser, "cable", "wrong", HOSTILE)

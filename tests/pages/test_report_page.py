@@ -180,3 +180,11 @@ def test_a_command_is_copied_by_a_button_beside_it(folder: Path, browser: Browse
     browser.run("document.querySelector('#next button').click()")
     command = browser.run("document.querySelector('#next code').textContent")
     assert browser.run("getSelection().toString()") == command
+
+
+def test_a_word_that_is_a_link_leads_to_its_meaning_also_by_keyboard(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html", Look(width=PHONE, scheme="dark"))
+    browser.run("document.querySelector('figcaption a.word').focus(); document.activeElement.click()")
+    assert browser.run("location.hash") == "#word-lift"
+    assert browser.run("document.getElementById('words').open") is True
+    assert browser.run("document.getElementById('word-lift').getBoundingClientRect().top < innerHeight") is True

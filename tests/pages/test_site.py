@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -73,18 +74,75 @@ def test_no_page_of_the_docs_has_a_serious_finding_in_any_look(site: Path, brows
     assert {page: faults for page, faults in found.items() if faults} == {}
 
 
-def test_the_search_works_from_a_folder_and_nothing_is_asked_of_a_server(site: Path, browser: Browser) -> None:
-    browser.open(site / "how-to" / "write-cases.html")
+CLICKED = 3
+"""How many results of a search a reader looks at."""
+
+
+class Question(NamedTuple):
+    """What is typed into the search, the pages that answer it, and words of the answer."""
+
+    typed: str
+    pages: tuple[str, ...]
+    words: str
+
+
+QUESTIONS = (
+    Question("use skill in my agent", ("how-to/use-a-skill-in-your-agent.html",), ".claude/skills"),
+    Question("what does invalid mean", ("reference/glossary.html",), "no verdict"),
+    Question("what does undecided mean", ("reference/glossary.html",), "undecided"),
+    Question("what will it cost", ("how-to/spend-little.html",), "--dry-run"),
+    Question("without a key", ("tutorial/first-skill.html", "how-to/teach-by-hand-off.html"), "key"),
+    Question("how many cases", ("how-to/write-cases.html",), "cases"),
+    Question("ollama", ("how-to/evaluate-a-local-model.html",), "Ollama"),
+    Question("resume a run", ("how-to/spend-little.html", "how-to/generate-a-skill.html"), "--resume"),
+    Question("github actions", ("how-to/run-in-ci.html",), "workflow"),
+    Question("claude code session", ("reference/recordings.html", "how-to/read-a-trace.html"), "Claude Code"),
+    Question("secrets keys redacted", ("explanation/what-is-redacted.html",), "redact"),
+)
+
+
+def _linked(browser: Browser, selector: str) -> list[str]:
+    links = browser.run(f"[...document.querySelectorAll('{selector}')].map(link => link.href.split(/[?#]/)[0])")
+    assert isinstance(links, list)
+    return list(dict.fromkeys(links))
+
+
+def _searched(browser: Browser, typed: str) -> list[str]:
+    """The pages of the results, best first."""
     browser.run(
         "document.querySelector('[data-md-toggle=search]').click();"
         "const field = document.querySelector('[data-md-component=search-query]');"
-        "field.focus(); field.value = 'bubblewrap'; field.dispatchEvent(new Event('keyup')); 0"
+        f"field.focus(); field.value = {typed!r}; field.dispatchEvent(new Event('keyup')); 0"
     )
-    found: list[str] = []
     deadline = time.monotonic() + 20
-    while not found and time.monotonic() < deadline:
-        found = browser.run("[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)")
+    while time.monotonic() < deadline:
+        if found := _linked(browser, ".md-search-result__link"):
+            return found
         time.sleep(0.1)
+    return []
+
+
+def test_the_search_works_from_a_folder_and_nothing_is_asked_of_a_server(site: Path, browser: Browser) -> None:
+    browser.open(site / "how-to" / "write-cases.html")
+    found = _searched(browser, "bubblewrap")
 
     assert any("get-a-sandbox.html" in link for link in found), found
     assert [asked for asked in browser.requests() if not asked.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.typed)
+def test_a_question_is_answered_within_two_clicks(question: Question, site: Path, browser: Browser) -> None:
+    browser.open(site / "index.html")
+    found = _searched(browser, question.typed)[:CLICKED]
+    answers = [link for link in found if link.endswith(question.pages)]
+
+    assert answers, f"{question.typed}: {found}"
+    browser.open(Path(answers[0].removeprefix("file://")))
+    assert question.words.lower() in browser.run("document.querySelector('article').innerText").lower()
+
+
+def test_the_front_page_leads_to_most_answers_in_one_click(site: Path, browser: Browser) -> None:
+    browser.open(site / "index.html")
+    links = _linked(browser, "article a")
+    direct = [question for question in QUESTIONS if any(link.endswith(question.pages) for link in links)]
+    assert len(direct) >= 8, [question.typed for question in QUESTIONS if question not in direct]

@@ -78,10 +78,10 @@ def test_every_look_has_a_sandbox_of_its_own_and_closes_it() -> None:
 @pytest.mark.parametrize(
     ("spec", "saw"),
     [
-        ({"run": "sleep 30", "seconds": 0.5}, "not done after 0.5 s"),
-        ({"run": "sleep 30 & sleep 30", "seconds": 0.5}, "not done after 0.5 s"),
+        ({"run": "sleep 30", "seconds": 0.5}, "timeout after 0.5 s"),
+        ({"run": "sleep 30 & sleep 30", "seconds": 0.5}, "timeout after 0.5 s"),
         ({"run": "kill -9 $$"}, "killed by signal 9"),
-        ({"run": "yes", "limits": {"output_bytes": 1_000}}, "ended: it wrote more than it may"),
+        ({"run": "yes", "limits": {"output_bytes": 1_000}}, "stopped: over the output limit"),
         ({"run": [*PYTHON, "-c", "import os; os.abort()"]}, "killed by signal 6"),
     ],
 )
@@ -92,7 +92,7 @@ def test_what_the_artifact_does_to_the_command_fails_the_answer(spec: Json, saw:
 
 
 def test_a_program_that_the_student_should_have_left_and_did_not_fails_the_answer() -> None:
-    assert run_check(["./run.sh"]) == (False, "there is no run.sh; there is no file")
+    assert run_check(["./run.sh"]) == (False, "run.sh is missing; found no file")
     assert run_check(["./run.sh"], files={"run.sh": b"#!/bin/sh\nexit 0\n"}) == (True, "exit 0")
 
 

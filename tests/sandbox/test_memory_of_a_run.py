@@ -126,7 +126,7 @@ def test_a_program_of_a_check_that_makes_files_without_end_has_failed() -> None:
     passed, saw = run_check(
         {"run": ["python3", "flood.py"], "limits": {"memory_mb": 64}}, files={"flood.py": FLOOD.encode()}
     )
-    assert (passed, saw.split(";")[0]) == (False, "ended: it used more memory than it may")
+    assert (passed, saw.split(";")[0]) == (False, "stopped: over the memory limit")
 
 
 # One sum for all sandboxes of a run

@@ -42,7 +42,7 @@ def test_the_example_tells_right_from_wrong(case: Case) -> None:
     assert needs(case) == {"files", "sandbox"}
     assert case.reference is not None
     right = grade(case, case.reference, context=BENCH)
-    assert [result.saw for result in right.results] == ["9 of 9 lists in order", "solve.py: says what it should"]
+    assert [result.saw for result in right.results] == ["9 of 9 lists in order", "solve.py: as expected"]
     assert right.passed
     in_chat = Answer(text=f"```python\n{case.reference.files['solve.py'].decode()}```")
     assert grade(case, in_chat, context=BENCH).passed

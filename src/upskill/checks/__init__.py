@@ -25,7 +25,7 @@ KINDS: dict[str, Kind] = {
 MOST_SEEN = 2_000
 _ON_WORDS = [f"`{kind.name}`" for kind in KINDS.values() if kind.only_words]
 NO_JUDGE = (
-    "statements in prose need a judge; name a model with --judge, "
+    "checks in prose need a judge; name a model with --judge, "
     f"or add {', '.join(_ON_WORDS[:-1])} or {_ON_WORDS[-1]} checks"
 )
 

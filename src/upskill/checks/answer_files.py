@@ -85,7 +85,7 @@ class AnswerFiles:
         """Why a file is not there, in words."""
         names = ", ".join(sorted(self.all)[:5]) or "no file"
         why = f"; {'; '.join(self.fenced.refused[:3])}" if self.fenced.refused and path not in self.given else ""
-        return f"there is no {path}; there is {names}{', …' if len(self.all) > 5 else ''}{why}"
+        return f"{path} is missing; found {names}{', …' if len(self.all) > 5 else ''}{why}"
 
 
 def answer_files_of(submission: Submission) -> AnswerFiles:

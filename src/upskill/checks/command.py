@@ -55,7 +55,7 @@ class Command(ObjectKind):
     name = "command"
     keys = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
     short_for = "run"
-    too_weak = "the command ends well whatever happened; look for `|| true`, `;`, a pipe or a caught error"
+    too_weak = "the command always succeeds; look for `|| true`, `;`, a pipe or a caught error"
     schema = object_of(("run", "files"), run=TEXTS, files=FILES, programs=TEXTS)
     guidance = (
         '`{"command": {"run": ["python3", "-I", "-B", "check.py"], "files": [{"path": "check.py", "text": '
@@ -121,7 +121,7 @@ class Command(ObjectKind):
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Run it once. The text of the answer is on its standard input."""
         if submission.context.open_sandbox is None:
-            raise RuntimeError("a `command` check needs a sandbox, and none was given")
+            raise RuntimeError("a `command` check needs a sandbox, and there is none")
         wanted = self.as_object(spec)
         argv = _argv(wanted["run"])
         seconds = float(str(wanted.get("seconds", SECONDS)))
@@ -137,7 +137,7 @@ class Command(ObjectKind):
             except FileRefused as refusal:
                 if not answer_files.own:
                     raise
-                return CheckOutcome(False, f"the answer's files do not fit into the sandbox of the check: {refusal}")
+                return CheckOutcome(False, f"the files of the answer do not fit into the sandbox: {refusal}")
             ran = sandbox.run(argv, seconds=seconds, stdin=submission.answer.text.encode("utf-8", "replace"))
         return _outcome(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
 
@@ -217,7 +217,7 @@ def _require_programs(sandbox: Sandbox, programs: list[str], *, opener: Opener) 
             continue
         found = sandbox.run(["/bin/sh", "-c", _RESOLVE, "sh", program], seconds=SECONDS)
         if found.ended == "gone":
-            raise SandboxGone("the sandbox ended before the check could begin")
+            raise SandboxGone("the sandbox ended before the check started")
         if found.exit_code != 0:
             raise ProgramMissing(f"the program {program[:60]!r} is not in the sandbox, so nothing was measured")
         _FOUND.add((opener, program))
@@ -237,12 +237,12 @@ def _first_word(command: str) -> str | None:
 
 def _outcome(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
     if ran.ended == "gone":
-        raise SandboxGone("the sandbox ended before the check did")
+        raise SandboxGone("the sandbox ended before the check finished")
     output = _output(ran)
     stopped = {
-        "timeout": f"not done after {seconds:g} s",
-        "memory": "ended: it used more memory than it may",
-        "output": "ended: it wrote more than it may",
+        "timeout": f"timeout after {seconds:g} s",
+        "memory": "stopped: over the memory limit",
+        "output": "stopped: over the output limit",
     }
     if ran.ended in stopped:
         return CheckOutcome(False, stopped[ran.ended] + output)

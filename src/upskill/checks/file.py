@@ -39,14 +39,14 @@ class File(ObjectKind):
                 problems += string_problems(spec[key], kind=f"file: {key}", many=True)
         problems += pattern_problems(spec, "matches", kind=self.name) + self.flag_problems(spec, "absent")
         if "absent" in spec and len(spec) > 2:
-            problems.append("`file`: a file that is `absent` says nothing; leave out the other keys")
+            problems.append("`file`: a file that is `absent` has no content; remove the other keys")
         return problems
 
     def describe(self, spec: Json) -> str:
         wanted = self.as_object(spec)
         asked = [f"{key} {listed(strings_of(wanted[key]))}" for key in ("contains", "excludes") if key in wanted]
         asked += [f"matches the pattern {wanted['matches']}"] if "matches" in wanted else []
-        there = "is not there" if wanted.get("absent") else "is there"
+        there = "does not exist" if wanted.get("absent") else "exists"
         return f"the file {wanted.get('path')} {' and '.join(asked) or there}"
 
     def needs(self, spec: Json) -> frozenset[Need]:
@@ -61,12 +61,12 @@ class File(ObjectKind):
         path, files = str(wanted["path"]), answer_files_of(submission)
         if wanted.get("absent"):
             found = path in files.all
-            return CheckOutcome(not found, f"{path} is {'there' if found else 'not there'}")
+            return CheckOutcome(not found, f"{path} {'exists' if found else 'does not exist'}")
         data = files.read(path)
         if data is None:
             return CheckOutcome(False, files.missing(path))
         if not {"contains", "excludes", "matches"}.intersection(wanted):
-            return CheckOutcome(True, f"{path} is there, {len(data):,} bytes")
+            return CheckOutcome(True, f"{path} exists, {len(data):,} bytes")
         text = decoded(data)
         if text is None:
             return CheckOutcome(False, f"{path} is not text (UTF-8)")
@@ -85,4 +85,4 @@ def _check_text(wanted: Mapping[str, Json], text: str, *, name: str) -> CheckOut
         if match is None:
             return CheckOutcome(False, f"{name}: no match for {shown(str(wanted['matches']))}")
         return CheckOutcome(True, f"{name}: matched {shown(match)}")
-    return CheckOutcome(True, f"{name}: says what it should")
+    return CheckOutcome(True, f"{name}: as expected")

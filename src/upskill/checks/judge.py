@@ -61,7 +61,7 @@ class Judge(ObjectKind):
         elif any(item is None or (isinstance(item, str) and not item.strip()) for item in statements):
             problems.append("`judge`: a statement is empty")
         if not problems and not criteria_of(spec):
-            problems.append("`judge`: says nothing to judge by; give `rubric` or `statements`")
+            problems.append("`judge`: has nothing to judge by; add `rubric` or `statements`")
         if spec.get("against", "reference") != "reference":
             problems.append('`judge`: `against` can only be "reference"')
         return problems
@@ -76,7 +76,7 @@ class Judge(ObjectKind):
     def case_problems(self, spec: Json, case: Case) -> list[str]:
         if not _compares(spec) or case.reference is not None:
             return []
-        return [f"case {case.id}: a judge is to compare with the reference, and there is none; add `reference`"]
+        return [f"case {case.id}: the judge compares with the reference, and there is none; add `reference`"]
 
     def questions(self, spec: Json) -> int:
         """A comparison is asked in both orders, several times."""
@@ -86,16 +86,14 @@ class Judge(ObjectKind):
         """Reuses a judgement that was paid for before; asks the judge otherwise."""
         against = _compares(spec)
         if against and submission.case.reference is None:
-            raise JudgeMissing(
-                f"case {submission.case.id}: a judge is to compare with the reference, and there is none"
-            )
+            raise JudgeMissing(f"case {submission.case.id}: the judge compares with the reference, and there is none")
         basis = _basis(spec, submission, against=against)
         known = submission.context.judged.get(basis)
         if known is not None:
             return known
         if submission.context.ask is None:
             raise JudgeMissing(
-                f"case {submission.case.id}: there is no judgement of this answer by this check, and no judge"
+                f"case {submission.case.id}: this check has no stored judgement of this answer, and there is no judge"
             )
         outcome = _compare(spec, submission) if against else _meets(spec, submission)
         return outcome._replace(basis=basis)
@@ -175,7 +173,7 @@ def _compare(spec: Json, submission: Submission) -> CheckOutcome:
         return CheckOutcome(True, f"judge: against the reference {told}")
     if set(verdicts) == {"worse"}:
         return CheckOutcome(False, f"judge: against the reference {told}: {reasons[0]}")
-    return CheckOutcome(False, f"judge: disagrees with itself when asked again or in the other order: {told}")
+    return CheckOutcome(False, f"judge: gave different verdicts when asked again or in the other order: {told}")
 
 
 def _asked(name: str, prompt: str, submission: Submission, *, read: Callable[[str], Reply]) -> Reply:
@@ -193,7 +191,7 @@ def _asked(name: str, prompt: str, submission: Submission, *, read: Callable[[st
     try:
         return read(reply)
     except ValueError as error:
-        raise JudgeUnclear(f"the judge's reply could not be used, twice: {error}; it said {shown(reply)}") from None
+        raise JudgeUnclear(f"the judge's reply could not be used twice: {error}; its reply: {shown(reply)}") from None
 
 
 def _read_criteria(reply: str, count: int) -> list[tuple[bool, str]]:

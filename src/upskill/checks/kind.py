@@ -120,7 +120,7 @@ class ObjectKind(Kind):
     def flag_problems(self, spec: Mapping[str, Json], key: str) -> list[str]:
         """What is wrong with a key that can only be switched on."""
         given = spec.get(key, True) is not True
-        return [f"`{self.name}`: `{key}` can only be true; else leave it out"] if given else []
+        return [f"`{self.name}`: `{key}` can only be true; otherwise remove it"] if given else []
 
 
 def shown(text: str) -> str:
@@ -153,12 +153,12 @@ def string_problems(spec: Json, *, kind: str, many: bool) -> list[str]:
     """What is wrong with a spec that must be a non-empty string, or also a non-empty list of them."""
     if isinstance(spec, list) and many:
         if not spec:
-            return [f"`{kind}` is an empty list, which says nothing about an answer"]
+            return [f"`{kind}` is an empty list, so it checks nothing"]
         return [problem for item in spec for problem in string_problems(item, kind=kind, many=False)]
     if not isinstance(spec, str):
         wanted = "a string or a list of strings" if many else "a string"
         return [f"`{kind}` must be {wanted}, not {type_name(spec)}"]
-    return [] if spec.strip() else [f"`{kind}` is empty, which says nothing about an answer"]
+    return [] if spec.strip() else [f"`{kind}` is empty, so it checks nothing"]
 
 
 def unknown_keys(spec: Mapping[str, Json], known: Iterable[str], *, kind: str) -> list[str]:
@@ -172,4 +172,4 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """The known word that was probably meant, or all that are known."""
     names = list(known)
     near = get_close_matches(word, names, n=1)
-    return f"did you mean `{near[0]}`?" if near else f"known are {', '.join(names)}"
+    return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names)}"

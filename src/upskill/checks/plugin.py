@@ -58,16 +58,16 @@ class CheckFunction(Protocol):
 
 @runtime_checkable
 class HasProblems(Protocol):
-    """A plug-in may say what is wrong with what stands under `with`, before anything runs."""
+    """A plug-in that checks the value of `with` before any model is asked."""
 
     def problems(self, given: Json, /) -> list[str]:
-        """Everything wrong, in words; empty when it can be used."""
+        """All problems, in words; empty if the value can be used."""
         ...
 
 
 @runtime_checkable
 class HasNeeds(Protocol):
-    """A plug-in that runs something declares `needs = {"sandbox"}`; one that wants files, also `"files"`."""
+    """A plug-in that runs programs declares `needs = {"sandbox"}`; one that needs files, also `"files"`."""
 
     needs: Collection[Need]
 

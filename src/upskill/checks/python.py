@@ -63,7 +63,7 @@ class Python(ObjectKind):
 
         def open_sandbox(sandbox: SandboxSpec) -> Sandbox:
             if submission.context.open_sandbox is None:
-                raise PluginFault(f"{found.name}: asks for a sandbox, and none was given; declare `needs`")
+                raise PluginFault(f"{found.name}: asks for a sandbox, but does not declare it in `needs`")
             return submission.context.open_sandbox(sandbox)
 
         finding: Any = _load(found)(
@@ -77,7 +77,7 @@ class Python(ObjectKind):
             )
         )
         if not isinstance(finding, tuple) or len(finding) != 2 or not isinstance(finding[0], bool):
-            raise PluginFault(f"{found.name}: handed back {type(finding).__name__}, not a Finding(passed, saw)")
+            raise PluginFault(f"{found.name}: returned {type(finding).__name__}, not a Finding(passed, saw)")
         return CheckOutcome(finding[0], " ".join(str(finding[1]).split())[:1_000])
 
 
@@ -88,7 +88,7 @@ def _problems_by(plugin: Any, given: Json) -> list[str]:
     try:
         return [" ".join(str(problem).split())[:300] for problem in plugin.problems(given)]
     except Exception as error:  # noqa: BLE001 - foreign code, which may fail in any way
-        return [f"cannot look at `with`: {type(error).__name__}: {error}"]
+        return [f"cannot check `with`: {type(error).__name__}: {error}"]
 
 
 def _entry_point(name: str) -> EntryPoint | str:
@@ -97,8 +97,8 @@ def _entry_point(name: str) -> EntryPoint | str:
     if name in known:
         return known[name]
     near = get_close_matches(name, known, n=1)
-    installed = f"installed are {', '.join(sorted(known))}" if known else "none is installed"
-    guess = f"; did you mean `{near[0]}`?" if near else "; install the package that brings it"
+    installed = f"installed: {', '.join(sorted(known))}" if known else "none is installed"
+    guess = f"; did you mean `{near[0]}`?" if near else "; install the package that provides it"
     return f"`python`: there is no plug-in `{name[:60]}`: {installed}{guess}"
 
 
@@ -115,8 +115,8 @@ def _load(found: EntryPoint) -> Any:
     except Exception as error:
         raise PluginFault(f"{found.name} ({found.value}) cannot be loaded: {type(error).__name__}: {error}") from error
     if not callable(plugin):
-        raise PluginFault(f"{found.name} ({found.value}) is no function")
+        raise PluginFault(f"{found.name} ({found.value}) is not a function")
     declared = getattr(plugin, "needs", ())
     if isinstance(declared, str) or not _NEEDS.issuperset(declared):
-        raise PluginFault(f"{found.name}: `needs` may hold {' and '.join(sorted(_NEEDS))}, not {declared!r}")
+        raise PluginFault(f"{found.name}: `needs` may contain {' and '.join(sorted(_NEEDS))}, not {declared!r}")
     return plugin

@@ -46,18 +46,18 @@ class Regex(Kind):
         if len(text) > MOST_CHARACTERS:
             return [f"`regex` has {len(text):,} characters; {MOST_CHARACTERS:,} are allowed"]
         if _CALL.search(text):
-            return ["`regex` calls itself or a group, as in (?R) or (?1), which can take all memory"]
+            return ["`regex` calls itself or a group, as in (?R) or (?1), which can use up all memory"]
         if _expanded_size(text) > MOST_EXPANDED:
-            return ["`regex` repeats a repeat too often, as in (a{1000}){1000}"]
+            return ["`regex` nests counted repeats too deeply, as in (a{1000}){1000}"]
         try:
             pattern = _compile(text)
         except (regex.error, ValueError, RecursionError, OverflowError, MemoryError) as error:
             return [f"`regex` does not compile: {str(error) or type(error).__name__}"]
         try:
             if pattern.search("", timeout=SECONDS):
-                return ["`regex` matches an empty answer, so saying nothing would pass"]
+                return ["`regex` matches an empty answer, so an empty answer would pass"]
         except TimeoutError:
-            return ["`regex` does not come to an end on an empty answer"]
+            return ["`regex` does not finish on an empty answer"]
         return []
 
     def describe(self, spec: Json) -> str:

@@ -31,10 +31,10 @@ def schema_problems(schema: Json) -> list[str]:
             problems.append("`$dynamicRef` is not supported; use `$ref`")
         if key == "$ref" and not (isinstance(value, str) and (value == "#" or value.startswith("#/"))):
             problems.append(
-                f"`{key}` {str(value)[:60]!r} is no place in the schema, such as #/$defs/a; nothing is fetched"
+                f"`{key}` {str(value)[:60]!r} is not a place in the schema, such as #/$defs/a; nothing is downloaded"
             )
         elif key == "$ref" and isinstance(value, str) and not _leads_somewhere(schema, value):
-            problems.append(f"`$ref` {value[:60]!r} leads nowhere")
+            problems.append(f"`$ref` {value[:60]!r} points to nothing")
         if key == "pattern" and (found := Regex().problems(value)):
             problems += [text.replace("`regex`", "`pattern`") for text in found if "empty answer" not in text]
     if problems:
@@ -45,13 +45,13 @@ def schema_problems(schema: Json) -> list[str]:
 
     try:
         for error in _first_errors(Draft202012Validator.META_SCHEMA, schema, most=1, seconds=SECONDS_TO_READ):
-            return [f"is no JSON Schema: {' '.join(str(error.message)[:1_000].split())[:200]}"]
+            return [f"is not a JSON Schema: {' '.join(str(error.message)[:1_000].split())[:200]}"]
         for value in _ONE_OF_EACH_TYPE:
             _first_errors(schema, value, most=1)
     except RecursionError:
-        return ["leads back to itself without end"]
+        return ["refers to itself without end"]
     except TimeoutError:
-        return ["takes too long even for an empty answer; shorten it, or let fewer `$ref` lead to one place"]
+        return ["takes too long even for an empty answer; shorten it, or use fewer `$ref` to the same place"]
     except (Unresolvable, UnknownType, TypeError, ValueError) as error:
         return [f"cannot be used: {' '.join(str(error).split())[:200]}"]
     return []
@@ -87,7 +87,7 @@ def _unique_items(validator: Any, wanted: bool, instance: Any, schema: Any) -> I
     if wanted and validator.is_type(instance, "array"):
         seen = {json.dumps(_by_value(item), sort_keys=True) for item in instance}
         if len(seen) < len(instance):
-            yield ValidationError("has items that are the same")
+            yield ValidationError("has duplicate items")
 
 
 def _by_value(item: Any) -> Any:

@@ -90,12 +90,12 @@ class StructuredText(ObjectKind):
         problems += pattern_problems(spec, "matches", kind=kind) + self.flag_problems(spec, "absent")
         asked = [key for key in ("equals", "matches", "absent") if key in spec]
         if len(asked) > 1:
-            problems.append(f"`{kind}`: `{asked[0]}` and `{asked[1]}` do not go together")
+            problems.append(f"`{kind}`: `{asked[0]}` and `{asked[1]}` cannot be combined")
         if "at" in spec:
             if not isinstance(at := spec["at"], str) or steps_of(at) is None:
                 problems.append(f"`{kind}`: `at` must be a place such as general.cuda.minver or sources[0]")
         elif "absent" in spec:
-            problems.append(f"`{kind}`: `absent` needs `at`, the place where nothing may be")
+            problems.append(f"`{kind}`: `absent` needs `at`, the place that must be empty")
         elif kind == "toml" and not isinstance(spec.get("equals", {}), dict):
             problems.append("`toml`: without `at`, `equals` is the whole document, so it must be an object")
         return problems
@@ -116,10 +116,10 @@ class StructuredText(ObjectKind):
         except ParseError as error:
             return CheckOutcome(False, str(error))
         if "schema" in wanted and (errors := schema_errors(wanted["schema"], value)):
-            return CheckOutcome(False, f"{name} does not fit the schema: {'; '.join(errors)}")
+            return CheckOutcome(False, f"{name} does not match the schema: {'; '.join(errors)}")
         if "at" in wanted or "equals" in wanted or "matches" in wanted:
             return self._check_value(wanted, value, name=name)
-        return CheckOutcome(True, f"{name} is {self.name}{' and fits the schema' if 'schema' in wanted else ''}")
+        return CheckOutcome(True, f"{name} is {self.name}{' and matches the schema' if 'schema' in wanted else ''}")
 
     def _value(self, text: str) -> Json:
         if len(text.encode("utf-8", "replace")) > MOST_BYTES:
@@ -137,7 +137,7 @@ class StructuredText(ObjectKind):
         mine = [block for block in blocks if block.language in self._languages] if len(blocks) > 1 else blocks
         if len(mine) == 1:
             return "the fenced block", mine[0].content
-        raise ParseError(f"{len(blocks)} fenced blocks, {len(mine)} of them {self.name}; one is looked at")
+        raise ParseError(f"{len(blocks)} fenced blocks, {len(mine)} of them {self.name}; only one is expected")
 
     def _check_value(self, wanted: dict[str, Json], value: Json, *, name: str) -> CheckOutcome:
         at = wanted.get("at")
@@ -145,14 +145,14 @@ class StructuredText(ObjectKind):
         try:
             found = value_at(value, steps_of(at) or []) if isinstance(at, str) else value
         except ValueMissing as error:
-            return CheckOutcome(bool(wanted.get("absent")), f"{where}: nothing there ({error})")
+            return CheckOutcome(bool(wanted.get("absent")), f"{where}: missing ({error})")
         if wanted.get("absent"):
-            return CheckOutcome(False, f"{where}: there is {shown_value(found)}")
+            return CheckOutcome(False, f"{where}: found {shown_value(found)}")
         if "equals" in wanted:
             return self._check_equal(found, wanted["equals"], where=where)
         if "matches" in wanted:
             if not isinstance(found, str):
-                return CheckOutcome(False, f"{where} is {shown_value(found)}, which is no text")
+                return CheckOutcome(False, f"{where} is {shown_value(found)}, which is not text")
             match = search(str(wanted["matches"]), found)
             return CheckOutcome(match is not None, f"{where} is {shown(found)}")
         return CheckOutcome(True, f"{where} is {shown_value(found)}")
@@ -191,10 +191,10 @@ def plain(value: Any, *, depth: int = 0) -> Json:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, int) and value.bit_length() > 3 * MOST_DIGITS:
-        raise ParseError("holds a number with thousands of digits")
+        raise ParseError("contains a number with thousands of digits")
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise ParseError(f"holds a {type(value).__name__}, which is no plain value")
+    raise ParseError(f"contains a {type(value).__name__}, which is not a plain value")
 
 
 def _key(key: Any) -> str:
@@ -212,7 +212,7 @@ def parse_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise ParseError(f"not json: {error.msg}, line {error.lineno} column {error.colno}") from None
     except ValueError:
-        raise ParseError("not json: holds a number with thousands of digits") from None
+        raise ParseError("not json: contains a number with thousands of digits") from None
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -220,12 +220,12 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [key for key, _ in pairs]
         double = next(key for key in names if names.count(key) > 1) if len(names) < 1_000 else "…"
-        raise ParseError(f"not json: the key {double[:60]!r} stands twice in one object")
+        raise ParseError(f"not json: the key {double[:60]!r} appears twice in one object")
     return found
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ParseError(f"not json: {name} is no JSON value")
+    raise ParseError(f"not json: {name} is not a JSON value")
 
 
 JSON = StructuredText("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, guidance=_GUIDANCE)
@@ -240,7 +240,7 @@ def parse_toml(text: str) -> Any:
     except tomllib.TOMLDecodeError as error:
         raise ParseError(f"not toml: {' '.join(str(error).split())[:200]}") from None
     except ValueError:
-        raise ParseError("not toml: holds a number or a date that does not exist") from None
+        raise ParseError("not toml: contains an invalid number or date") from None
 
 
 TOML = StructuredText("toml", parse_toml, languages=frozenset({"toml"}), exact_numbers=True)
@@ -291,7 +291,7 @@ def _require_few_values(node: Any) -> None:
         if part is None:
             return 0
         if id(part) in open_nodes:
-            raise ParseError("not yaml: an alias stands inside what it names")
+            raise ParseError("not yaml: an alias refers to itself")
         if id(part) not in sizes:
             open_nodes.add(id(part))
             _require_short_number(part, MOST_DIGITS)
@@ -307,11 +307,11 @@ def _require_few_values(node: Any) -> None:
             named = [key for key in keys if key not in ("", "<<")]
             if len(set(named)) < len(named):
                 double = sorted(named, key=named.count)[-1] if len(named) < 1_000 else "…"
-                raise ParseError(f"not yaml: the key {double[:60]!r} stands twice in one mapping")
+                raise ParseError(f"not yaml: the key {double[:60]!r} appears twice in one mapping")
             open_nodes.discard(id(part))
             sizes[id(part)] = total
         if sizes[id(part)] > MOST_VALUES:
-            raise ParseError(f"not yaml: more than {MOST_VALUES:,} values once its aliases are written out")
+            raise ParseError(f"not yaml: more than {MOST_VALUES:,} values after its aliases are expanded")
         return sizes[id(part)]
 
     size(node)

@@ -37,13 +37,13 @@ def value_at(value: Json, steps: list[Step]) -> Json:
         so_far = written(steps[:number]) or "the top"
         if isinstance(step, int):
             if not isinstance(value, list):
-                raise ValueMissing(f"{so_far} is no list")
+                raise ValueMissing(f"{so_far} is not a list")
             if not -len(value) <= step < len(value):
                 raise ValueMissing(f"{so_far} has {len(value)} item{'' if len(value) == 1 else 's'}")
             value = value[step]
             continue
         if not isinstance(value, dict):
-            raise ValueMissing(f"{so_far} is no table of keys")
+            raise ValueMissing(f"{so_far} is not an object")
         if step not in value:
             keys = ", ".join(key[:30] for key in list(value)[:6])
             raise ValueMissing(f"{so_far} has no {step!r}; it has {keys or 'no key'}{', …' if len(value) > 6 else ''}")

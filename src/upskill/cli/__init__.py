@@ -13,27 +13,27 @@ from upskill.cli.signals import ending_in_good_order, shell_code
 from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 
 COMMANDS = {
-    "cases": "Check the test cases of a skill, or have them written.",
-    "doctor": "Show what a sandbox holds on this machine.",
-    "eval": "Measure a skill on one or more models, with and without it.",
-    "generate": "Make a skill from a task or a recording, and measure it.",
-    "handoff": "Answer the questions of a run to its teacher, by hand or with an agent.",
-    "init": "Write an example project that works at once, without a key.",
+    "cases": "Check the cases of a skill, or have a teacher write them.",
+    "doctor": "Check that the sandbox works on this machine.",
+    "eval": "Measure one or more models with and without a skill.",
+    "generate": "Write a skill from a task or a session, and measure it.",
+    "handoff": "Act as the teacher of a run, by hand or with an agent.",
+    "init": "Write an example project that runs without a key.",
     "list": "List the skills in a folder.",
-    "models": "Show how a model name resolves, its key variable and price.",
-    "regrade": "Apply changed assertions to the stored answers of a run.",
-    "report": "Show a run as one HTML page, or as Markdown.",
-    "runs": "Show what past runs found, by skill and model; prune old ones.",
+    "models": "Show what a model name resolves to, its key variable and price.",
+    "regrade": "Apply changed checks to the stored answers of a run.",
+    "report": "Show a run as an HTML page or as Markdown.",
+    "runs": "List past runs and their results; remove old ones.",
     "settings": "Show every setting and where its value comes from.",
-    "trace": "Show what was understood of a recording of work.",
-    "trust": "Trust a settings file that came from elsewhere.",
+    "trace": "Show what upskill reads from a recorded session.",
+    "trust": "Trust the settings file of a project.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 
 GROUPS = {
     "Commands": ("generate", "eval", "report", "handoff"),
-    "Looking back": ("runs", "regrade"),
-    "Skills and test cases": ("init", "list", "cases", "trace"),
+    "Past runs": ("runs", "regrade"),
+    "Skills and cases": ("init", "list", "cases", "trace"),
     "This machine": ("models", "settings", "trust", "doctor"),
 }
 """The order of the help. A command that is in no group comes last."""
@@ -85,7 +85,7 @@ class _LazyGroup(click.Group):
     epilog="Documentation: docs/ in the repository, README.md first.",
 )
 @click.version_option(package_name="upskill", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show where an error rose; may stand anywhere.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; allowed after any command.")
 def app(debug: bool) -> None:
     """Make small models good at hard, specific work with Agent Skills, and prove it."""
 
@@ -123,7 +123,7 @@ def main() -> None:
         from upskill.cli.output import notes_of
 
         _print(f"error: {type(error).__name__}: {error}", *notes_of(error))
-        _print("hint:  this is a fault of upskill; run again with --debug to see where it rose")
+        _print("hint:  this is a bug in upskill; run again with --debug to see the traceback")
         sys.exit(EXIT_FAILED)
 
 

@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 @click.group("cases")
 def command() -> None:
-    """Check the test cases of a skill, or have them written."""
+    """Check the cases of a skill, or have a teacher write them."""
 
 
 @command.command("check")
 @click.argument("skill", type=click.Path(path_type=Path))
 @options.CASE_FILE
-@click.option("--probe", is_flag=True, help="Put each test case to each MODEL without the skill, at most 5 times.")
-@options.students("A student for --probe.")
+@click.option("--probe", is_flag=True, help="Ask each MODEL each case without the skill, at most 5 times.")
+@options.students("A model for --probe; may be repeated.")
 @options.BASE_URL
-@options.max_cost("Stop probing when so much is spent.  [default: 5]")
-@options.runs_dir("Where past runs are, for baselines.")
+@options.max_cost("Stop probing at this cost.  [default: 5]")
+@options.runs_dir("Where past runs are; their answers without the skill count too.")
 @options.JSON
-@click.option("-v", "--verbose", is_flag=True, help="Show every reason and every mutant that slipped through.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every reason, and every altered answer that passes but should fail."
+)
 @options.YES
 @options.NO_COLOR
 def check(
@@ -43,19 +45,19 @@ def check(
     no_color: bool,
     **settings: object,
 ) -> int:
-    """Put every test case of SKILL to answers whose worth is known. Calls no model without --probe.
+    """Check each case of SKILL against known good and bad answers. Calls no model without --probe.
 
-    A case is rejected when an answer that answers nothing passes, or the right one fails; qualified when its reference
-    passes and its mutants fail; unproven otherwise. The same is done before every evaluation.
+    A case is rejected if an empty or evasive answer passes, or the reference answer fails. It is qualified if the
+    reference passes and altered copies of it fail, and unproven otherwise. Every evaluation starts with this check.
 
-    Exit codes: 0 no case is rejected, 1 some are, 2 the cases cannot be read.
+    Exit codes: 0 no case is rejected; 1 some are; 2 the cases cannot be read.
     """
     from upskill.reporting.cases import cases_json, show_case_states
     from upskill.workflows.evaluating.check_cases import check_cases
 
     chosen = options.resolved({**settings, "models": models}, uses=None if probe else ["runs_dir"])
     if models and not probe:
-        raise UsageError("-m names a student, and none is asked", hint="add --probe to put the test cases to it")
+        raise UsageError("-m needs --probe", hint="add --probe to ask this model")
     with StepProgress(no_color=no_color) as steps:
         checked = check_cases(
             skill,
@@ -85,10 +87,15 @@ def check(
 
 @command.command("write")
 @click.argument("skill", type=click.Path(path_type=Path))
-@options.teacher("Who writes.  [default: the strongest here]")
+@options.teacher("The model that writes the cases.  [default: the strongest with a key]")
 @options.TEACHER_BASE_URL
 @click.option(
-    "-f", "--from", "sources", multiple=True, metavar="SOURCE", help="A recording or a document to write from as well."
+    "-f",
+    "--from",
+    "sources",
+    multiple=True,
+    metavar="SOURCE",
+    help="A session or a document as further material; may be repeated.",
 )
 @options.COUNTS
 @click.option(
@@ -98,9 +105,9 @@ def check(
     metavar="FILE",
     help="A case file.  [default: the skill's skill_meta.json]",
 )
-@click.option("--replace", is_flag=True, help="Let the cases go that are there already.")
-@options.max_cost("Stop when so much is spent.  [default: 5]")
-@options.dry_run("Show who would write, calls, price and minutes; call nothing.")
+@click.option("--replace", is_flag=True, help="Replace the existing cases.")
+@options.max_cost("Stop at this cost.  [default: 5]")
+@options.dry_run("Show the model, calls, price and minutes; call no model.")
 @options.JSON
 @options.QUIET
 @options.YES
@@ -119,12 +126,12 @@ def write(
     no_color: bool,
     **settings: object,
 ) -> int:
-    """Have a teacher write cases for SKILL. Only those that are shown to tell right from wrong are kept.
+    """Have a teacher write cases for SKILL. Only cases that are shown to tell right answers from wrong ones are kept.
 
-    What does not qualify goes back to the teacher with the reason, at most twice, and is dropped then. The cases are
-    split into learn, held-out and negative ones by their content, so the same cases are always split the same.
+    A case that does not qualify is returned to the teacher with the reason, at most twice, and then dropped. Cases are
+    split into practice, held-out and unrelated cases by their content, so the same cases are always split alike.
 
-    Exit codes: 0 written, 2 wrong usage, or there are cases already, 3 could not be done.
+    Exit codes: 0 written; 2 wrong usage, or the skill already has cases; 3 failed.
     """
     from upskill.cli.teaching_progress import TimedProgress
     from upskill.reporting.cases import show_written_cases, written_cases_json

@@ -49,52 +49,59 @@ class _Runs(click.ParamType[int | None]):
         try:
             return int(str(value))
         except ValueError:
-            self.fail(f"{value!r} is neither a number nor auto", param, ctx)
+            self.fail(f"{value!r} must be a number or auto", param, ctx)
 
 
 @click.command("eval")
 @click.argument("skill", type=click.Path(path_type=Path), required=False)
-@options.students("A student; may be repeated.")
+@options.students("A model to measure; may be repeated.")
 @options.BASE_URL
-@click.option("--judge", metavar="MODEL", help="The model that decides assertions in prose; off unless named.")
+@click.option("--judge", metavar="MODEL", help="The model that grades checks written in prose.  [default: none]")
 @click.option(
     "--judge-is-student",
     is_flag=True,
     callback=lambda *given: given[-1] or None,
-    help="Let a student judge its own answers, which is refused otherwise.",
+    help="Allow a measured model to judge its own answers.",
 )
 @options.CASE_FILE
 @click.option(
-    "--test-gen-model", metavar="MODEL", help="Who writes cases if there are none.  [default: the strongest here]"
+    "--test-gen-model",
+    metavar="MODEL",
+    help="The model that writes cases if the skill has none.  [default: the strongest with a key]",
 )
-@click.option("--test-gen-base-url", metavar="URL", help="An OpenAI-compatible server for whoever writes cases.")
+@click.option("--test-gen-base-url", metavar="URL", help="An OpenAI-compatible server for --test-gen-model.")
 @click.option(
     "--runs",
     type=_Runs(),
     metavar="N|auto",
-    help="How often each test case is put, with the skill and without; auto stops when it knows.  [default: auto]",
+    help="Repeats of each case, with and without the skill; auto stops when the result is clear.  [default: auto]",
 )
-@click.option("--no-baseline", is_flag=True, help="Do not ask without the skill; then nothing is said of lift.")
+@click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
 @click.option(
-    "--ceiling", is_flag=True, help="Also ask without the skill and with the passage that each test case names."
+    "--ceiling", is_flag=True, help="Also measure without the skill but with the passage that each case names."
 )
-@click.option("--compare", metavar="previous:PATH", help="Measure against an older version of the skill.")
-@click.option("--min-lift", type=float, metavar="X", help="Go on until a lift of X (0.1 is 10 points) is shown or not.")
+@click.option("--compare", metavar="previous:PATH", help="Compare with an older version of the skill.")
+@click.option(
+    "--min-lift",
+    type=float,
+    metavar="X",
+    help="Run until a lift of at least X (0.1 is 10 points) is shown or excluded; exit with 1 unless it is shown.",
+)
 @options.REQUIRE
 @options.RESUME
-@options.harness(auto="tools where needed")
+@options.harness(auto="tools if a case needs them")
 @options.SANDBOX
 @options.MAX_TURNS
-@options.max_cost("Stop when so much is spent.  [default: 5]")
+@options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
 @options.MAX_TOTAL_TOKENS
 @options.MAX_TIME
-@options.dry_run("Show calls, price and what could be found; call nothing.")
-@options.fresh("Ask again, and buy every answer anew; earlier answers count too.")
+@options.dry_run("Show the calls, the price and the lift that can be detected; call no model.")
+@options.fresh("Ask every model again instead of using cached answers; adds a look.")
 @options.LEDGER
-@options.concurrency(per="student")
+@options.concurrency(per="model")
 @options.temperature("Sampling temperature.")
-@options.max_output_tokens("The longest answer.")
+@options.max_output_tokens("Token limit of an answer.")
 @options.runs_dir()
 @options.JSON
 @options.formats("eval")
@@ -123,10 +130,12 @@ def command(
     no_color: bool,
     **settings: object,
 ) -> int:
-    """Measure SKILL, a folder with a SKILL.md, on each MODEL: with the skill and without it.
+    """Measure each MODEL with and without SKILL, a folder with a SKILL.md.
 
-    Exit codes: 0 done, 1 what was required was not shown, 2 wrong usage, 3 could not be done or no verdict possible,
-    130 interrupted (143 by SIGTERM, 129 by SIGHUP).
+    The lift is the pass rate with the skill minus the pass rate without it, in points.
+
+    Exit codes: 0 done; 1 a requirement was not met; 2 wrong usage; 3 failed, or no verdict; 130 interrupted (143 by
+    SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.progress import TrialProgress
     from upskill.workflows.evaluate_skill import evaluate
@@ -151,9 +160,9 @@ def command(
             )
             evaluation = resume_run(resume, typed=typed, progress=progress)
         elif require is not None and no_baseline and compare is None:
-            raise UsageError(f"--require {require} needs the baseline", hint="leave out --no-baseline")
+            raise UsageError(f"--require {require} needs answers without the skill", hint="remove --no-baseline")
         elif skill is None:
-            raise UsageError("which skill? name its folder", hint="or go on with a run: --resume RUN")
+            raise UsageError("no skill was named", hint="name the folder of a skill, or resume a run with --resume RUN")
         else:
             order = EvaluationOrder(
                 skill=skill,
@@ -211,7 +220,7 @@ def _previous(compare: str | None) -> Path | None:
         return None
     word, _, path = compare.partition(":")
     if word != "previous" or not path:
-        raise UsageError(f"--compare {compare}: cannot be understood", hint="write --compare previous:PATH")
+        raise UsageError(f"--compare {compare}: is not understood", hint="write --compare previous:PATH")
     return Path(path)
 
 
@@ -240,7 +249,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
     for student in prepared.plan.students:
         print_lines(f"{prepared.skill.name} on {named(student)}")
     if (harness := harness_info(prepared.plan.harness)).with_tools:
-        print_lines(f"students work with tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
+        print_lines(f"models have tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
     print_lines(*prepared.lines, *prepared.note_lines)
 
 

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 @click.command("list")
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 @click.option("-d", "--dir", "other", type=click.Path(path_type=Path), metavar="DIR", help="The same as FOLDER.")
-@click.option("-v", "--verbose", is_flag=True, help="Show whole descriptions, and the files of each skill.")
-@options.runs_dir("Where past runs are looked for.")
+@click.option("-v", "--verbose", is_flag=True, help="Show full descriptions, and the files of each skill.")
+@options.runs_dir("Where past runs are.")
 @options.JSON
 @options.NO_COLOR
 def command(
     folder: Path | None, other: Path | None, verbose: bool, runs_dir: str | None, as_json: bool, no_color: bool
 ) -> None:
-    """List the skills below FOLDER, by default the one in `skills_dir`, each with what was last measured."""
+    """List the skills in FOLDER and its subfolders, each with its last result. Default: the setting `skills_dir`."""
     from upskill.workflows.list_skills import list_skills
 
     if folder is not None and other is not None:
-        raise UsageError(f"{folder} and --dir {other}: name one folder")
+        raise UsageError(f"{folder} and --dir {other}: name only one folder")
     settings = options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values
     where = folder or other or Path(settings.skills_dir)
     found = tuple(list_skills(where, runs_dir=Path(settings.runs_dir)))
@@ -37,7 +37,7 @@ def command(
         print_json({"schema": "upskill.list/1", "skills": [_row(listed) for listed in found]})
         return
     if not found:
-        print_lines(f"no skills below {where}", err=True)
+        print_lines(f"no skills in {where}", err=True)
         return
     from upskill.reporting.skills_table import show_skills
 

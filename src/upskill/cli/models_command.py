@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @options.JSON
 @options.NO_COLOR
 def command(name: str | None, base_url: str | None, as_json: bool, no_color: bool) -> None:
-    """Show how NAME resolves, or all short names: model, key variable (never the key), price. Calls nothing."""
+    """Show what NAME resolves to, or all short names: model, key variable (never the key), price. Calls no model."""
     from upskill.models.endpoint import untyped_lines
     from upskill.workflows.models import known_aliases, show_model
 
@@ -85,7 +85,7 @@ def _show_one(row: dict[str, object], *, no_color: bool) -> None:
 def _key(row: dict[str, object]) -> str:
     if row["key_variable"] is None:
         return "none needed"
-    state = "set" if row["key_set"] else "set, and not sent there" if row["key_withheld"] else "not set"
+    state = "set" if row["key_set"] else "set, but not sent there" if row["key_withheld"] else "not set"
     needed = "" if row["key_required"] else ", only if the server asks for one"
     return f"{row['key_variable']} ({state}{needed})"
 

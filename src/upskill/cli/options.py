@@ -58,14 +58,14 @@ def asked_formats(command: str, given: dict[str, object]) -> list[tuple[Format, 
     """The formats that were asked for, each with what was typed; all formats are removed from `given`."""
     known = [(format, given.pop(format.name)) for format in FORMATS if format.command == command]
     if to_stdout := [format.name for format, typed in known if str(typed) == "-"]:
-        raise UsageError(f"--{to_stdout[0]} -: stdout has the result already", hint="name a file")
+        raise UsageError(f"--{to_stdout[0]} -: stdout already shows the result", hint="name a file")
     return [(format, typed) for format, typed in known if typed]
 
 
 # What a command works on.
 
 CASE_FILE = click.option(
-    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of test cases."
+    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of cases."
 )
 COUNTS = click.option(
     "--cases", "counts", metavar="P+H+U", help="Practice, held-out and unrelated cases.  [default: 10+32+4]"
@@ -73,16 +73,14 @@ COUNTS = click.option(
 REQUIRE = click.option(
     "--require",
     type=click.Choice(["helps", "helps-here"]),
-    help="Exit with 1 unless every student is helped, on cases like these or at least here, on these cases.",
+    help="Exit with 1 unless the skill helps every model on new cases of this kind (helps-here: on these cases).",
 )
-RESUME = click.option(
-    "--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short."
-)
+RESUME = click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Resume an interrupted run.")
 SANDBOX = click.option(
     "--sandbox",
     type=click.Choice(["bubblewrap", "none"]),
     default="bubblewrap",
-    help="What confines whatever is executed. none runs it on this machine, with your rights.  [default: bubblewrap]",
+    help="What confines programs; none runs them on this machine with your rights.  [default: bubblewrap]",
 )
 
 
@@ -111,23 +109,21 @@ def harness(*, auto: str) -> Option:
     return click.option(
         "--harness",
         type=click.Choice(harness_choices()),
-        help=f"How students are asked; agent gives them tools in a sandbox.  [default: auto, {auto}]",
+        help=f"How models work: chat in text only, agent with tools in a sandbox.  [default: auto, {auto}]",
     )
 
 
-MAX_TURNS = click.option(
-    "--max-turns", type=int, metavar="N", help="The most answers of a student with tools.  [default: 30]"
-)
+MAX_TURNS = click.option("--max-turns", type=int, metavar="N", help="Turn limit of a model with tools.  [default: 30]")
 
 
 def max_cost(help: str) -> Option:
     return click.option("--max-cost", type=float, metavar="DOLLARS", help=help)
 
 
-MAX_CALLS = click.option("--max-calls", type=int, metavar="N", help="Stop after so many requests.")
-MAX_TOTAL_TOKENS = click.option("--max-total-tokens", type=int, metavar="N", help="Stop after so many tokens.")
+MAX_CALLS = click.option("--max-calls", type=int, metavar="N", help="Stop after N requests.")
+MAX_TOTAL_TOKENS = click.option("--max-total-tokens", type=int, metavar="N", help="Stop after N tokens.")
 MAX_TIME = click.option(
-    "--max-time", "max_time_minutes", type=float, metavar="MINUTES", help="Stop after so many minutes."
+    "--max-time", "max_time_minutes", type=float, metavar="MINUTES", help="Stop after this many minutes."
 )
 
 
@@ -141,13 +137,13 @@ def fresh(help: str) -> Option:
 LEDGER = click.option(
     "--ledger",
     metavar="FILE",
-    help="Where looks are counted, e.g. a file to commit.  [default: beside the trial store]",
+    help="The file that records looks (verdicts), e.g. one that you commit.  [default: beside the cache]",
 )
 
 
 def concurrency(*, per: str) -> Option:
     """`per` says in the help whose calls are counted."""
-    return click.option("--concurrency", type=int, metavar="N", help=f"Calls in flight per {per}.  [default: 8]")
+    return click.option("--concurrency", type=int, metavar="N", help=f"Parallel calls per {per}.  [default: 8]")
 
 
 def temperature(help: str) -> Option:
@@ -158,7 +154,7 @@ def max_output_tokens(help: str) -> Option:
     return click.option("--max-output-tokens", type=int, metavar="N", help=f"{help}  [default: 2048]")
 
 
-def runs_dir(help: str = "Where the run folder is made.") -> Option:
+def runs_dir(help: str = "Where the run folder is saved.") -> Option:
     return click.option("--runs-dir", metavar="DIR", help=f"{help}  [default: runs]")
 
 
@@ -169,11 +165,11 @@ def dry_run(help: str) -> Option:
     return click.option("-n", "--dry-run", is_flag=True, help=help)
 
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress.")
-SENTENCE_ONLY = click.option("-q", "--quiet", is_flag=True, help="Print the answer in one sentence, and nothing else.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+SENTENCE_ONLY = click.option("-q", "--quiet", is_flag=True, help="Print only the result, in one sentence.")
 YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
 VERBOSE = click.option(
-    "-v", "--verbose", is_flag=True, help="Show every figure, note and test case, and what assertions saw."
+    "-v", "--verbose", is_flag=True, help="Show every figure, note and case, and what each check saw."
 )
-NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")
+NO_COLOR = click.option("--no-color", is_flag=True, help="Print no colour, as with NO_COLOR set.")

@@ -133,8 +133,8 @@ def ask_to_spend(estimate: "PricedPlan") -> bool:
     """Ask the person on stderr. Raises where there is no terminal."""
     question = f"Price {estimate.price}; {estimate.minutes}."
     if not is_interactive():
-        raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
-    return confirm(f"{question} Go on?")
+        raise UsageError(question + " Nothing was run.", hint="add --yes to run without confirmation")
+    return confirm(f"{question} Continue?")
 
 
 def refuse_what_resume_ignores(allowed: frozenset[str]) -> None:
@@ -148,4 +148,4 @@ def refuse_what_resume_ignores(allowed: frozenset[str]) -> None:
         and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:
-        raise UsageError(f"--resume goes on under the run's own settings; leave out {', '.join(given)}")
+        raise UsageError(f"--resume uses the settings of the run; remove {', '.join(given)}")

@@ -33,7 +33,7 @@ class TrialProgress(StepProgress, RunProgress):
         self.show(None)
         self.note(_headline(plan, skill) if self.animated else f"{_headline(plan, skill)}; {lines[0]}")
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
-        tools = "; students work with tools" if harness_info(plan.harness).with_tools else ""
+        tools = "; models have tools" if harness_info(plan.harness).with_tools else ""
         self._plan_lines = [f"  {line}" for line in (f"{conditions}{tools}", *lines, *notes)]
         self._figures = Figures(plan)
 
@@ -61,10 +61,10 @@ def _headline(plan: TrialPlan, skill: Skill) -> str:
     """What is measured, and how much of it, in one line."""
     names = [student.name for student in plan.students]
     on = unique_names(names)[0] if len(names) == 1 else f"{len(names)} models"
-    often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
+    often = count(plan.repeats, "repeat")
     often = f"up to {often}" if plan.design == "sequential" else often
     what = f"Measuring {on} without a skill" if plan.measured == "ceiling" else f"Evaluating {skill.name} on {on}"
-    return f"{what}: {count(len(plan.cases), 'case')}, each {often}"
+    return f"{what}: {count(len(plan.cases), 'case')}, {often} each"
 
 
 class Figures:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @options.JSON
 @options.NO_COLOR
 def command(run: Path, case_file: Path | None, sandbox: "Backend", as_json: bool, no_color: bool) -> None:
-    """Grade the answers of RUN, a run folder, again with the assertions as they are now. Calls no model."""
+    """Grade the stored answers of RUN, a run folder, with the current checks. Calls no model."""
     from upskill.reporting import evaluation_json
     from upskill.workflows.evaluating.regrade import regrade
 

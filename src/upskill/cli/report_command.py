@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("run", type=click.Path(path_type=Path), required=False)
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where the page is written.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write the page to.")
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @click.option(
     "--plots",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write pictures as SVG and PNG; needs the extra plots.",
+    help="Write pictures as SVG and PNG to DIR; needs the extra `plots`.",
 )
 @options.formats("report")
-@click.option("--history", metavar="SKILL", help="Show one skill over its versions, from all runs.")
+@click.option("--history", metavar="SKILL", help="Show all measured versions of a skill.")
 @click.option(
     "--against",
     type=click.Path(path_type=Path),
     metavar="RUN",
-    help="Show another run beside it, with the answers of both.",
+    help="Compare with another run, answer by answer.",
 )
 @click.option(
     "--enough",
     type=click.FloatRange(0, 1),
     default=0.8,
     metavar="RATE",
-    help="The pass rate at which a student is good enough.  [default: 0.8]",
+    help="The pass rate at which a model is good enough.  [default: 0.8]",
 )
-@options.runs_dir("Where runs are kept.")
+@options.runs_dir("Where run folders are.")
 def command(
     run: Path | None,
     output: Path | None,
@@ -53,21 +53,21 @@ def command(
     runs_dir: str | None,
     **formats: object,
 ) -> None:
-    """Show RUN, a run folder, or the newest one: the answer, every pair, in one file that needs no network.
+    """Show RUN, a run folder, by default the newest one: the result and every pair of answers, in one offline page.
 
-    The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
+    The page is written to report.html in the run folder. With --plots or --markdown it is written only if -o is given.
     """
     folder = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
     printed = [format for format, _ in options.asked_formats("report", formats)]
     if history is not None:
         if run is not None or against is not None or printed:
             flags = ", ".join(f"--{format.name}" for format in printed) or "--markdown"
-            raise UsageError(f"--history looks at all runs of a skill; leave out RUN, --against and {flags}")
+            raise UsageError(f"--history uses all runs of a skill; remove RUN, --against and {flags}")
         _history(history, folder, output=output, open_it=open_it, plots=plots)
         return
     if against is not None:
         if plots is not None or printed:
-            raise UsageError("--against makes a page; leave out --plots and --markdown")
+            raise UsageError("--against writes a page; remove --plots and --markdown")
         _against(run or _newest(folder, measured=True), against, output=output, open_it=open_it)
         return
     newest = run or _newest(folder, measured=bool(plots or printed))
@@ -165,7 +165,7 @@ def _newest(folder: Path, *, measured: bool) -> Path:
     newest = next((Path(run.folder) for run in wanted), None)
     if newest is None:
         raise UsageError(
-            f"{folder}: no run is here", hint="name a run folder, or make one: upskill eval SKILL -m MODEL"
+            f"{folder}: there is no run", hint="name a run folder, or start a run: upskill eval SKILL -m MODEL"
         )
     return newest
 
@@ -175,7 +175,7 @@ def _plots(pictures: "tuple[Picture, ...]", folder: Path, *, say: bool) -> dict[
     from upskill.workflows.evaluating.plots import draw_all, write_plots
 
     if not pictures:
-        raise UsageError("there is nothing to draw in this run")
+        raise UsageError("this run has nothing to draw")
     for path in write_plots(draw_all(pictures), folder):
         print_lines(str(path), err=not say, wrap=False)
     return {picture.title: (folder / f"{picture.name}.svg").as_posix() for picture in pictures}

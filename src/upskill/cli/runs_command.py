@@ -29,7 +29,7 @@ class _Age(click.ParamType[timedelta]):
             return value
         found = re.fullmatch(r"(\d{1,6})([hdw])", str(value).strip().lower())
         if found is None:
-            self.fail(f"{value!r} is no age; write 30d, 12h or 4w", param, ctx)
+            self.fail(f"{value!r} is not an age; write 30d, 12h or 4w", param, ctx)
         return timedelta(hours=int(found[1]) * _HOURS[found[2]])
 
 
@@ -40,24 +40,27 @@ class _Age(click.ParamType[timedelta]):
     "skills",
     multiple=True,
     metavar="NAME",
-    help="Only this skill, with its version in each row; may be repeated.",
+    help="Only this skill, with its versions; may be repeated.",
 )
 @click.option(
     "-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help="Only this model; may be repeated."
 )
-@click.option(
-    "--looks", metavar="SKILL", help="How often this skill, a name or a folder, was looked at, and what was said."
-)
+@click.option("--looks", metavar="SKILL", help="Show every look at this skill (a name or a folder) and its verdict.")
 @options.LEDGER
 @click.option("--all", "show_all", is_flag=True, help="List every run, not only the newest 10.")
-@click.option("--prune", "older_than", type=_Age(), metavar="AGE", help="Remove runs older than 30d, 12h or 4w.")
 @click.option(
-    "--keep", type=click.IntRange(min=0), metavar="N", help="Remove all but the newest N; they stay with --prune."
+    "--prune", "older_than", type=_Age(), metavar="AGE", help="Remove runs older than AGE, e.g. 30d, 12h or 4w."
 )
-@options.dry_run("Show what would be removed; remove nothing.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Remove all but the newest N runs; with --prune, keep these N.",
+)
+@options.dry_run("Show which runs would be removed; remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before removing.")
-@click.option("-d", "--dir", "--runs-dir", "runs_dir", metavar="DIR", help="Where to look.  [default: runs]")
-@click.option("--csv", metavar="FILE", help="Write a row per run and model; - is stdout.")
+@click.option("-d", "--dir", "--runs-dir", "runs_dir", metavar="DIR", help="Where run folders are.  [default: runs]")
+@click.option("--csv", metavar="FILE", help="Write one row per run and model; - is stdout.")
 @options.JSON
 @options.NO_COLOR
 def command(
@@ -75,28 +78,26 @@ def command(
     as_json: bool,
     no_color: bool,
 ) -> int:
-    """Show what past runs found, newest first, a row for each model.
+    """List past runs and their results, newest first, one row per model.
 
-    A run that is still going, a run that cannot be read, and whatever is no run folder are never removed.
+    Runs in progress, runs that cannot be read, and other folders are never removed.
     """
     from upskill.workflows.list_runs import only_with, summarise_runs
 
     if looks is not None:
         return _show_looks(looks, ledger, as_json=as_json, no_color=no_color)
     if ledger is not None:
-        raise UsageError("--ledger belongs to --looks SKILL")
+        raise UsageError("--ledger needs --looks SKILL")
     where = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
     runs = list(summarise_runs(where))
     if older_than is not None or keep is not None:
         if csv is not None:
-            raise UsageError("--csv lists runs, --prune and --keep remove them; give one or the other")
+            raise UsageError("--csv cannot be combined with --prune or --keep")
         if models:
-            raise UsageError(
-                "-m says which models are listed; --prune and --keep remove whole runs", hint="leave it out"
-            )
+            raise UsageError("-m cannot be combined with --prune or --keep, which remove whole runs", hint="remove -m")
         return _prune(runs, older_than, keep, skills=skills, dry_run=dry_run, yes=yes, as_json=as_json)
     if dry_run or yes:
-        raise UsageError("--dry-run and --yes belong to --prune or --keep")
+        raise UsageError("--dry-run and --yes need --prune or --keep")
     if skills or models:
         runs = list(only_with(runs, skills=skills, models=models))
     if csv is not None:
@@ -142,8 +143,8 @@ def _show(runs: "list[PastRun]", where: Path, *, versions: bool, show_all: bool,
     listed = runs if show_all else runs[:NEWEST]
     show_runs(listed, console(no_color=no_color), versions=versions)
     if len(listed) < len(runs):
-        print_lines(f"and {len(runs) - len(listed)} older ones; --all lists them")
-    print_lines(f"run folders are in {where.as_posix()}; see one: upskill report {(where / 'RUN').as_posix()}")
+        print_lines(f"{len(runs) - len(listed)} older runs are not listed; --all shows them")
+    print_lines(f"run folders are in {where.as_posix()}; to see one: upskill report {(where / 'RUN').as_posix()}")
 
 
 def _write_csv(runs: "list[PastRun]", name: str) -> None:
@@ -197,9 +198,9 @@ def _show_plan(plan: "PrunePlan") -> None:
     for run in plan.going[:NEWEST]:
         print_lines(f"  {run.folder}  {run.day}  {run.status}", err=True)
     if len(plan.going) > NEWEST:
-        print_lines(f"  and {len(plan.going) - NEWEST} older ones", err=True)
+        print_lines(f"  and {len(plan.going) - NEWEST} older runs", err=True)
     for run in plan.at_work:
-        print_lines(f"note: {run.folder} is still running, or was killed within the hour; it stays", err=True)
+        print_lines(f"note: {run.folder} is running, or was killed within the last hour; it is not removed", err=True)
 
 
 def _ask(plan: "PrunePlan", *, yes: bool) -> None:
@@ -209,7 +210,7 @@ def _ask(plan: "PrunePlan", *, yes: bool) -> None:
     question = f"Remove {count(len(plan.going), 'run')}, {_size(plan.bytes)}?"
     if not is_interactive():
         raise UsageError(
-            "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"
+            "nothing was removed: there is no terminal to confirm on", hint="add --yes to remove without confirmation"
         )
     if not confirm(question):
         raise UsageError("nothing was removed")

@@ -12,7 +12,7 @@ from upskill.cli.output import console, print_json, print_lines
 @options.JSON
 @options.NO_COLOR
 def command(as_json: bool, no_color: bool) -> None:
-    """Show every setting, its value here, and where that comes from."""
+    """Show every setting, its value here, and where the value comes from."""
     from upskill.reporting.listings import show_rows
     from upskill.settings import URLS, resolve_settings, without_secrets
 
@@ -36,4 +36,4 @@ def command(as_json: bool, no_color: bool) -> None:
     ]
     show_rows(shown, ["setting", "value", "origin"], console(no_color=no_color), folded=["value", "origin"])
     if resolved.untrusted:
-        print_lines("note: what is not trusted stops other commands; see `upskill trust`", err=True)
+        print_lines("note: other commands stop at untrusted settings; see `upskill trust`", err=True)

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 @click.command("trust")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--list", "listing", is_flag=True, help="Show the files that are trusted.")
-@click.option("--revoke", is_flag=True, help="Trust FILE no longer.")
+@click.option("--list", "listing", is_flag=True, help="List the trusted files.")
+@click.option("--revoke", is_flag=True, help="Stop trusting FILE.")
 @options.JSON
 def command(file: Path | None, listing: bool, revoke: bool, as_json: bool) -> int:
-    """Trust the settings file FILE, by default the one of this project, as it is now.
+    """Trust the settings file FILE in its present form. The default is the settings file of this project.
 
-    Shows which of its settings need trust, and asks. Any change of the file ends the trust. Where nobody can be
-    asked, UPSKILL_TRUST takes the SHA-256 digests of trusted files, separated by commas.
+    The command shows which settings need trust, and asks. Any change to the file ends the trust. Without a terminal,
+    set UPSKILL_TRUST to the SHA-256 digests of trusted files, separated by commas.
 
-    Exit codes: 0 trusted, 2 wrong usage, 3 not trusted.
+    Exit codes: 0 trusted; 2 wrong usage; 3 not trusted.
     """
     from upskill.settings import trust as trusting
     from upskill.settings import user_settings_folder
 
     if listing and (revoke or file is not None):
-        raise UsageError("--list takes no FILE and no --revoke")
+        raise UsageError("--list cannot be combined with FILE or --revoke")
     if as_json and not listing:
-        raise UsageError("--json goes with --list")
+        raise UsageError("--json needs --list")
     if listing:
         known = trusting.trusted_files(user_settings_folder())
         if as_json:
@@ -44,7 +44,7 @@ def command(file: Path | None, listing: bool, revoke: bool, as_json: bool) -> in
     if revoke:
         path = file or _found(file).path
         if not trusting.revoke(path, user_settings_folder()):
-            raise SettingsError(f"{path}: was not trusted", hint="see what is with `upskill trust --list`")
+            raise SettingsError(f"{path}: was not trusted", hint="list the trusted files with `upskill trust --list`")
         print_lines(f"{path}: no longer trusted")
         return EXIT_DONE
     return _trust(_found(file))
@@ -56,10 +56,10 @@ def _found(named: Path | None) -> "SettingsFile":
 
     found = project_file(Path.cwd()) if named is None else read_settings_file(named.absolute())
     if found is None:
-        missing = "there is no settings file of this project" if named is None else f"{named}: is not there"
+        missing = "this project has no settings file" if named is None else f"{named}: does not exist"
         raise UsageError(missing, hint=f"name an {PROJECT_FILE} or a {SHARED_FILE}")
     if found.path.name not in (PROJECT_FILE, SHARED_FILE):
-        raise UsageError(f"{named}: is no settings file", hint=f"name an {PROJECT_FILE} or a {SHARED_FILE}")
+        raise UsageError(f"{named}: is not a settings file", hint=f"name an {PROJECT_FILE} or a {SHARED_FILE}")
     return found
 
 
@@ -81,14 +81,14 @@ def _trust(file: "SettingsFile") -> int:
     if not demands and file.foreign is None:
         print_lines("Nothing in it needs trust.")
         return EXIT_DONE
-    print_lines("with trust, these take effect:", *(f"  {one}" for one in demands))
+    print_lines("these settings need trust:", *(f"  {one}" for one in demands))
     if not is_interactive():
         raise SettingsError(
-            f"{file.path}: not trusted, because there is no terminal to ask on",
-            hint=f"where you have read it: export {TRUST_VARIABLE}={file.digest}",
+            f"{file.path}: not trusted: there is no terminal to confirm on",
+            hint=f"read the file, then: export {TRUST_VARIABLE}={file.digest}",
         )
     if not confirm("Trust this file until it changes?"):
         raise SettingsError(f"{file.path}: not trusted")
     trusting.trust(file, user_folder)
-    print_lines(f"trusted; end it with `upskill trust --revoke {quote(str(file.path))}`")
+    print_lines(f"trusted; to undo: `upskill trust --revoke {quote(str(file.path))}`")
     return EXIT_DONE

@@ -22,10 +22,10 @@ passes without the skill. A label never excludes a case.
 
 LABELS: tuple[Label, ...] = ("recall", "leaks", "saturated", "impossible")
 LABEL_MEANINGS: dict[Label, str] = {
-    "recall": "what is asked for stands in the skill, word for word",
-    "leaks": "what is expected stands in the prompt",
-    "saturated": "always passed without the skill: nothing is left to win",
-    "impossible": "never passed without the skill: here it can be won",
+    "recall": "asks for what is in the skill, word for word",
+    "leaks": "the prompt gives the answer away",
+    "saturated": "always passes without the skill",
+    "impossible": "never passes without the skill",
 }
 """The labels explained, for reports."""
 

@@ -25,7 +25,7 @@ class HarnessInfo:
     arms: Mapping[Arm, str] = field(default_factory=dict)
     """The arms of an evaluation, as people call them: the one measured against, the one that the verdict is about, and
     those that are run beside them."""
-    previous: str = "previous"
+    previous: str = "old version"
     """The name for people of the arm with an older version, which reaches the student as in the second arm."""
     with_tools: bool = False
     """Students act, in a sandbox, where the files of the case and of the skill lie. Others see them in the prompt."""
@@ -43,7 +43,9 @@ class HarnessInfo:
 
     def arm_name(self, arm: Arm) -> str:
         """An arm as people call it."""
-        return self.previous if arm == "previous" else self.arms.get(arm, arm)
+        if arm == "previous":
+            return self.previous
+        return self.arms.get(arm, _CEILING if arm == "ceiling" else arm)
 
 
 HARNESSES: dict[str, HarnessInfo] = {
@@ -53,7 +55,7 @@ HARNESSES: dict[str, HarnessInfo] = {
             name="chat",
             module="upskill.trials.harnesses.chat",
             description="one question, one answer, no tools",
-            arms={"baseline": "baseline", "with_skill": "with skill"},
+            arms={"baseline": "without the skill", "with_skill": "with the skill"},
         ),
         # Offered, because that is what a user gets; and given, to tell a skill that is not loaded from one that does
         # not help.
@@ -61,15 +63,21 @@ HARNESSES: dict[str, HarnessInfo] = {
             name="agent",
             module="upskill.trials.harnesses.agent",
             description="with tools, in a sandbox",
-            arms={"baseline": "baseline", "offered": "skill offered", "with_skill": "skill given"},
-            previous="previous offered",
+            arms={"baseline": "without the skill", "offered": "skill offered", "with_skill": "skill given"},
+            previous="old version offered",
             with_tools=True,
         ),
     )
 }
 """Every harness by its name. `auto` takes the first that can do what the cases need."""
 
-_ANY_ARMS: Mapping[Arm, str] = {"baseline": "baseline", "with_skill": "with skill", "offered": "skill offered"}
+_ANY_ARMS: Mapping[Arm, str] = {
+    "baseline": "without the skill",
+    "with_skill": "with the skill",
+    "offered": "skill offered",
+}
+_CEILING = "with the passage itself"
+"""The arm whose prompt has the passage of the source, by every harness."""
 
 DEFAULT_HARNESS = next(iter(HARNESSES))
 """The harness of a plan or a file that names none."""

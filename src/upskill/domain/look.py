@@ -1,4 +1,4 @@
-"""A look: one evaluation of one student, as it is remembered. Whoever looks again at the same cases is told so.
+"""A look: one evaluation of one model, as the ledger keeps it. A later look at the same cases is noticed.
 
 Knows what makes two cases the same, and two skills versions of one; not what follows from that.
 """
@@ -91,7 +91,7 @@ class Look:
     """What the run said beside it."""
 
     def is_of(self, run: str) -> bool:
-        """Whether it was taken in the run folder of this name: a run folder has a name of its own, wherever it lies."""
+        """Whether it was taken in the run folder of this name. Run folders have unique names."""
         return self.run.rpartition("/")[2] == run
 
     @property

@@ -29,7 +29,7 @@ class Cap:
 
     @property
     def option(self) -> tuple[str, str]:
-        """What is typed to raise it: the flag, and what stands for its value."""
+        """The flag that raises it, and the placeholder of its value."""
         return _CAP_OPTIONS[self.kind]
 
     def __str__(self) -> str:

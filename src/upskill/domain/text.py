@@ -74,12 +74,12 @@ def on_one_line(text: str) -> str:
 
 
 def points(share: float) -> str:
-    """A share as signed whole points, never rounded across zero: a gain above zero is not shown as 0.
+    """A share as signed whole points; below half a point with a decimal, and `0` where that would be 0.0.
 
     The one place where people read a sign, so there is one minus sign.
     """
     rounded = round(share * 100)
-    if rounded == 0 and abs(share) > 1e-12:  # below that it is what sums of fractions leave behind
+    if rounded == 0 and abs(share) >= _NEXT_TO_ZERO:
         return f"{share * 100:+.1f}".replace("-", MINUS)
     return f"{rounded:+d}".replace("-", MINUS) if rounded else "0"
 

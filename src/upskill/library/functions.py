@@ -1,7 +1,7 @@
 """The functions of the library. Each does what one command does.
 
-Settings that no argument names come from where the commands take them: `UPSKILL_*`, the project's file, the user's
-file, the defaults. Where an event loop is already running, as in a notebook, the work is done in a thread of its own.
+Other settings come from `UPSKILL_*`, the project's file, the user's file and the defaults, as for the commands. While
+an event loop is running, as in a notebook, the work runs in a separate thread.
 """
 
 import os
@@ -31,7 +31,7 @@ from upskill.workflows.progress import RunProgress
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 _one_at_a_time = threading.Lock()
-"""The engine runs once per process. Another call waits until it has ended."""
+"""The engine runs once per process. Another call waits for it."""
 
 
 def evaluate(
@@ -256,7 +256,7 @@ def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
 
 
 def _evaluated(evaluation: Evaluation) -> EvaluationResult:
-    """The result; or, of what a person interrupted, an interrupt that says how to resume."""
+    """The result; after an interrupt, raises one that says how to resume."""
     if evaluation.interrupted:
         command = evaluating.resume_command(Path(evaluation.run), library=True)
         raise KeyboardInterrupt(f"every answer so far is saved; resume with {command}")
@@ -272,7 +272,7 @@ class _Interruptible(RunProgress):
 
 
 class _GenerateProgress(_Interruptible):
-    """Remembers the run folder, for whoever interrupts."""
+    """Remembers the run folder, to name it in an interrupt."""
 
     run: Path | None = None
 

@@ -7,9 +7,7 @@ ENOUGH_FAMILIES = 12
 """With fewer, more cases are worth more than more repeats."""
 ENOUGH_AGAINST_BREAKAGE = 20
 """With fewer families, a notable part of all such cases could be broken and none of these show it."""
-_MORE_CASES = (
-    "a lift of +20 points is found in 2 of 3 evaluations with 20 cases, in 4 of 5 with 50, for about as many calls"
-)
+_MORE_CASES = "the power to detect +20 points is 68% with 20 cases and 79% with 50, for about as many calls"
 """From docs/explanation/decisions/0004-statistics.md."""
 _UNSEEN = 0.05
 
@@ -19,14 +17,14 @@ def more_cases_hint(*, cases: int, families: int) -> str | None:
     if cases >= ENOUGH_CASES and families >= ENOUGH_FAMILIES:
         return None
     more = "cases" if families == cases else "families of cases"
-    return f"{_counted(cases, families)}: more {more} beat more repeats; {_MORE_CASES}"
+    return f"{_counted(cases, families)}: more {more} help more than more repeats; {_MORE_CASES}"
 
 
 def breakage_note(*, cases: int, families: int) -> str | None:
     """What so few cases cannot exclude; `None` where there are enough, or none."""
     if not 0 < families < ENOUGH_AGAINST_BREAKAGE:
         return None
-    broken = f"breaks up to {most_broken(families):.0%} of such cases"
+    broken = f"breaks up to {most_broken(families):.0%} of new cases"
     return f"{_counted(cases, families)} cannot exclude that the skill {broken}"
 
 

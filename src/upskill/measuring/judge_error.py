@@ -68,7 +68,7 @@ def heed_judge_error(judgement: Judgement, error: JudgeError | None, *, min_lift
         clears = None
     if not error.allows(verdict):
         wide = lift.cases_like_these if claim == "cases like these" else None
-        sentence = f"undecided: {figures(lift, wide or lift.these_cases)}, as judged; {say_corrected(error)}"
+        sentence = f"undecided: {figures(lift, wide or lift.these_cases)} as graded; {say_corrected(error)}"
         verdict, claim = "undecided", None
     if min_lift is not None:
         sentence = say_asked(sentence, min_lift=min_lift, clears=clears)
@@ -80,7 +80,7 @@ def say_corrected(error: JudgeError) -> str:
     if error.lift is None or error.interval is None:
         return ""
     interval = f"{points(error.interval.low)} to {points(error.interval.high)}"
-    return f"corrected for the judge's errors {points(error.lift)} points ({interval})"
+    return f"corrected for the judge's errors, {points(error.lift)} points ({interval})"
 
 
 @dataclass(frozen=True, slots=True)

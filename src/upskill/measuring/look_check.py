@@ -55,17 +55,17 @@ def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int | float]]:
 def _bad_verdict(look: Look) -> str | None:
     report, said = look.report, look.report["lifts"][0]
     if (look.verdict, look.claim) != (report["verdict"], report["claim"]):
-        return f"verdict {look.verdict}, while its report says {report['verdict']}"
+        return f"verdict {look.verdict}, but its report says {report['verdict']}"
     sided = look.verdict in ("helps", "hurts")
     if sided and look.claim is None:
-        return f"verdict {look.verdict}, which claims nothing"
+        return f"verdict {look.verdict} without a claim"
     wide, narrow = said["cases_like_these"], said["these_cases"]
     own = {"cases like these": (wide,), "these cases": (narrow,)}.get(look.claim or "", (wide or narrow, narrow))
     if not any(low - _CLOSE <= said["mean"] <= high + _CLOSE for low, high in own):
-        return f"lift {points(said['mean'])}, outside its interval"
+        return f"lift {points(said['mean'])}, which is outside its interval"
     low, high = own[0]
     if sided and (low if look.verdict == "helps" else -high) <= 0:
-        return f"verdict {look.verdict}, while its interval includes 0"
+        return f"verdict {look.verdict}, but its interval includes 0"
     if report["earlier_pairs"]:
         return None
     pairs = [
@@ -75,7 +75,7 @@ def _bad_verdict(look: Look) -> str | None:
     ]
     fitting = [own for own in (pairs, without_copies(pairs)) if _fits(said, own, look)]
     if not fitting:
-        return f"lift {points(said['mean'])}, which is not that of its pairs"
+        return f"lift {points(said['mean'])}, which does not match its pairs"
     if not any(_is_shown(own, look) for own in fitting):
         return f"verdict {look.verdict}, which its pairs do not show"
     return None

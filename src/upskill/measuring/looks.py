@@ -261,7 +261,9 @@ def _note(
     mine: Sequence[Look], tested: Sequence[Look], coming: NextLook, *, level: float, prior: Sequence[PooledCase]
 ) -> str | None:
     parts = []
-    stricter = f", tested at {level * 100:.2g}% instead of {FIRST_LEVEL * 100:.2g}%" if level < FIRST_LEVEL else ""
+    stricter = (
+        f"; stricter threshold, {level * 100:.2g}% instead of {FIRST_LEVEL * 100:.2g}%" if level < FIRST_LEVEL else ""
+    )
     versions = {look.version for look in tested}
     if coming.version in versions:
         again = sum(look.version == coming.version for look in tested) + 1

@@ -345,4 +345,4 @@ def _in_arms(what: str, one: int, other: int, pairing: Pairing) -> str:
 
 
 def _arms(pairing: Pairing) -> tuple[str, str]:
-    return "with the skill", "in baseline" if pairing.against == "baseline" else "with the older version"
+    return "with the skill", "without the skill" if pairing.against == "baseline" else "with the older version"

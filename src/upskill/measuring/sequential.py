@@ -100,7 +100,7 @@ class Sequential:
             raise ValueError("a design needs at least one case and one pair")
         if self.claim == "cases like these" and not (units >= FEWEST_CASES and self.cap <= MOST_ROUNDS * cases):
             raise ValueError(
-                f"to speak of cases like these takes at least {FEWEST_CASES} cases and at most {MOST_ROUNDS} rounds"
+                f"a claim about new cases needs at least {FEWEST_CASES} cases and at most {MOST_ROUNDS} repeats"
             )
         self.arm: Arm = arm
         self.against: Arm = against

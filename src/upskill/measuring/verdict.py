@@ -76,7 +76,7 @@ def judge(
     lift = measure_lift(pairing, level)
     if cut_short == "down":
         so_far = "no pair was complete" if lift is None else f"so far {figures(lift, lift.these_cases)}"
-        return Judgement(verdict="invalid", sentence=f"no verdict, the endpoint went down: {so_far}", lift=lift)
+        return Judgement(verdict="invalid", sentence=f"no verdict: the endpoint went down; {so_far}", lift=lift)
     if cut_short == "interrupted" and lift is None:
         return Judgement(verdict="undecided", sentence="undecided, interrupted: no pair was complete", lift=None)
     if cut_short == "interrupted" and decision is None:
@@ -216,7 +216,7 @@ def say_side(side: Side, lift: Lift, interval: Interval, *, claim: Claim, cases:
     """`helps` or `hurts`, and how far that reaches."""
     if claim == "cases like these":
         return f"{side}: {figures(lift, interval)}"
-    rest = "too few to speak of others" if cases < FEWEST_CASES else "not shown for other cases like these"
+    rest = "too few to conclude about new cases" if cases < FEWEST_CASES else "not shown for new cases of this kind"
     return f"{side} on {these(cases)}: {figures(lift, interval)}; {rest}"
 
 
@@ -245,7 +245,7 @@ def say_undecided(
     if next_run is None:
         return sentence
     cases = "" if next_run.cases is None else f" on {next_run.cases} cases"
-    more = f"{next_run.calls:,} more calls" if arms is None else f"{next_run.calls // 2 * arms:,} more attempts"
+    more = f"{next_run.calls:,} more calls" if arms is None else f"{next_run.calls // 2 * arms:,} more answers"
     return f"{sentence}; to detect {points(next_run.lift)}: {more}{cases}"
 
 
@@ -253,8 +253,8 @@ def say_asked(sentence: str, *, min_lift: float, clears: bool | None) -> str:
     """Add what became of the lift a person asked for."""
     asked = f"{points(min_lift)} points"
     if clears:
-        return f"{sentence}; at least {asked} is shown"
-    return f"{sentence}; {f'{asked} is not reached' if clears is False else f'at least {asked} is not shown'}"
+        return f"{sentence}; a lift of at least {asked} is shown"
+    return f"{sentence}; a lift of {f'{asked} is excluded' if clears is False else f'at least {asked} is not shown'}"
 
 
 def these(cases: int) -> str:

@@ -13,7 +13,7 @@ from upskill.reporting.glance.names import is_scripted, names_by_model, unique_n
 from upskill.reporting.glance.rows import row_of
 from upskill.reporting.next_step import NextStep, compare_versions
 
-NOT_A_TEST = "The runs were made apart, so this describes them and tests nothing."
+NOT_A_TEST = "The two runs were separate, so this is a description, not a test."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,15 +90,15 @@ def _models(side: RunSide) -> list[str]:
 def _answer(shared: Sequence[Shared]) -> Iterator[str]:
     """What changed from the first run to the second, a sentence for each model."""
     if not shared:
-        yield "The runs share no case that a model answered in both, so their answers cannot be compared."
+        yield "No case was answered by the same model in both runs, so the answers cannot be compared."
     for one in shared:
         first, second = one.means
         better = sum(after > before for before, after in one.rates.values())
         worse = sum(after < before for before, after in one.rates.values())
         yield (
-            f"With the skill, {unique_names([one.model])[0]} passes {first:.0%} in A and {second:.0%} in B of "
-            f"{count(len(one.rates), 'shared case')}, {points(round(second, 2) - round(first, 2))} points: "
-            f"{better} better, {worse} worse."
+            f"With the skill, {unique_names([one.model])[0]} passes {first:.0%} of "
+            f"{count(len(one.rates), 'shared case')} in A and {second:.0%} in B "
+            f"({points(round(second, 2) - round(first, 2))} points): {better} better, {worse} worse."
         )
 
 
@@ -114,14 +114,14 @@ def _differs(first: RunSide, second: RunSide, shared_cases: Sequence[str], model
         "the harness": first.harness == second.harness,
     }
     if one.name != other.name:
-        return f"These are two skills, {one.name} and {other.name}, and not two versions of one."
+        return f"These are two different skills, {one.name} and {other.name}."
     different = [what for what, is_same in same.items() if not is_same]
     if not different:
-        return "The skill's text, the cases, the models and the harness are the same, so differences are chance."
+        return "The skill's text, the cases, the models and the harness are the same, so any difference is chance."
     kept = [what for what, is_same in same.items() if is_same]
-    rest = f"; the same: {', '.join(kept)}" if kept else ""
+    rest = f" The same: {', '.join(kept)}." if kept else ""
     cases = f" ({len(shared_cases)} of {len(all_cases)} cases are shared)" if "the cases" in different else ""
-    return f"What differs: {', '.join(different)}{cases}{rest}."
+    return f"Different: {', '.join(different)}{cases}.{rest}"
 
 
 def _rows(first: RunSide, second: RunSide) -> Iterator[GlanceRow]:

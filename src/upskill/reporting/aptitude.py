@@ -24,7 +24,7 @@ def aptitude_lines(aptitudes: Sequence[Aptitude]) -> Iterator[str]:
 def aptitude_figures(one: Aptitude) -> str:
     """Baseline and ceiling, with the interval of their difference."""
     if one.baseline is None:
-        return "nothing could be measured"
+        return "nothing was measured"
     if one.lift is None:
         return f"{percent(one.baseline)} without a skill"
     before, after = percents(one.lift.rate_against, one.lift.rate, one.lift.mean)
@@ -32,7 +32,7 @@ def aptitude_figures(one: Aptitude) -> str:
     known = "exactly" if interval.low == interval.high else confidence_interval(one.lift, interval)
     return (
         f"{before} without a skill, {after} with the passage in the prompt "
-        f"({points(one.lift.mean)} points, {known}, {count(one.cases, 'learn case')})"
+        f"({points(one.lift.mean)} points, {known}, {count(one.cases, 'practice case')})"
     )
 
 

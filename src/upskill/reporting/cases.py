@@ -13,7 +13,7 @@ from upskill.domain.case import LABEL_MEANINGS, Json
 from upskill.domain.family import by_family
 from upskill.domain.text import count
 from upskill.domain.trial import ARMS
-from upskill.reporting.wording import arm_name, confidence_interval, points
+from upskill.reporting.wording import arm_name, confidence_interval, points, use_name
 
 CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
@@ -21,7 +21,7 @@ _MOST_REASONS = 3
 _MOST_FAMILIES = 5
 WRITTEN_CASES_SCHEMA = "upskill.written_cases/1"
 _USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
-_NAMES = {"learn": "to learn from", "held-out": "held out", "negative": "negative"}
+_NAMES = {use: use_name(use) for use in _USES}
 _ANSWER = 100
 
 
@@ -75,7 +75,7 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
         cases = count(one.cases, "case")
         if one.lift is None:
             always = "always" if one.label == "saturated" else "never"
-            yield f"{cases} {always} passed without the skill (label: {one.label})"
+            yield f"{cases} {always} {'passes' if one.cases == 1 else 'pass'} without the skill"
         elif several:
             interval = confidence_interval(one.lift, one.lift.these_cases)
             lift = f"{points(one.lift.mean)} points on these cases ({interval})"
@@ -126,10 +126,11 @@ def _reason_lines(one: Qualification, advised: set[str], *, verbose: bool) -> It
             advised.add(reason.change)
             yield f"-> {reason.change}"
     if len(one.reasons) > most:
-        yield f"and {len(one.reasons) - most} more; see -v"
+        yield f"and {len(one.reasons) - most} more; -v shows them"
     if verbose and one.mutants:
-        yield f"{one.mutants - len(one.slipped)} of {one.mutants} mutants of the reference fail"
-        yield from (f"slipped through: {what}" for what in one.slipped)
+        failed = one.mutants - len(one.slipped)
+        yield f"{failed} of {one.mutants} altered copies of the reference answer fail, as they should"
+        yield from (f"passes, but should fail: {what}" for what in one.slipped)
 
 
 def _summary(qualifications: Sequence[Qualification]) -> str:
@@ -137,7 +138,7 @@ def _summary(qualifications: Sequence[Qualification]) -> str:
     counts = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
     labels = Counter(label for one in qualifications for label in one.labels)
     with_labels = "".join(f"; {number} {label}" for label, number in labels.items())
-    return f"{count(len(qualifications), 'test case')}: {counts}{with_labels}"
+    return f"{count(len(qualifications), 'case')}: {counts}{with_labels}"
 
 
 def _families(cases: Sequence[Case]) -> str | None:
@@ -147,7 +148,7 @@ def _families(cases: Sequence[Case]) -> str | None:
         return None
     shown = ", ".join(f"{family[0].family} {len(family)}" for family in groups[:_MOST_FAMILIES])
     more = ", …" if len(groups) > _MOST_FAMILIES else ""
-    return f"{count(len(by_family(cases)), 'family', 'families')}, each of which counts once: {shown}{more}"
+    return f"{count(len(by_family(cases)), 'family', 'families')}, each counted once: {shown}{more}"
 
 
 def written_cases_json(
@@ -188,11 +189,12 @@ def show_written_cases(cases: Sequence[Case], console: Console) -> None:
     width = min(max((len(case.id) for case in cases), default=4), max(12, console.width // 4))
     kinds = {case.id: "+".join(dict.fromkeys(check.kind for check in case.checks)) for case in cases}
     kind_width = min(max(map(len, kinds.values()), default=6), 18)
-    head = f"{'case':<{width}}  {'use':<8}  {'checks':<{kind_width}}  task"
+    head = f"{'case':<{width}}  {'use':<9}  {'checks':<{kind_width}}  task"
     console.print(Text(head, style="dim"), soft_wrap=True)
     for case in sorted(cases, key=lambda case: _USES.index(case.use) if case.use in _USES else 0):
         row = (
-            f"{_cut(case.id, width):<{width}}  {case.use or '':<8}  {_cut(kinds[case.id], kind_width):<{kind_width}}  "
+            f"{_cut(case.id, width):<{width}}  {use_name(case.use or ''):<9}  "
+            f"{_cut(kinds[case.id], kind_width):<{kind_width}}  "
         )
         asked = textwrap.shorten(case.prompt, max(20, console.width - len(row) - 1), placeholder="…")
         console.print(Text(row + asked), soft_wrap=True)
@@ -211,10 +213,10 @@ def show_cases(trials: Iterable[Trial], console: Console, *, harness: str) -> No
     for trial in trials:
         students[trial.student][trial.case_id].append(trial)
     for student, cases in students.items():
-        table = Table(title=Text(f"Test cases, {student}"), title_justify="left", expand=False)
+        table = Table(title=Text(f"Cases, {student}"), title_justify="left", expand=False)
         seen = {trial.arm for mine in cases.values() for trial in mine}
         arms = [arm for arm in ARMS if arm in seen]
-        for name in ("Test Case", *(arm_name(arm, harness).title() for arm in arms), "Seen"):
+        for name in ("Case", *(arm_name(arm, harness).capitalize() for arm in arms), "Seen"):
             table.add_column(name, overflow="fold")
         for case_id, mine in sorted(cases.items()):
             table.add_row(Text(case_id), *(_tally(mine, arm) for arm in arms), Text(_seen(mine)))
@@ -239,8 +241,8 @@ def _seen(trials: list[Trial]) -> str:
             looks = [result.saw for result in outcome.grade.results if not result.passed]
             why = "; ".join(looks) or f"ended: {outcome.end}"
             answer = " ".join(trial.answer.split())
-            left = f" · left: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
-            return f"{why} · said: {answer[:_ANSWER]}{'…' if len(answer) > _ANSWER else ''}{left}"
+            left = f" · files: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
+            return f"{why} · answer: {answer[:_ANSWER]}{'…' if len(answer) > _ANSWER else ''}{left}"
     for trial in trials:
         if isinstance(trial.outcome, Errored):
             return f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"

@@ -32,7 +32,7 @@ def safe_cell(cell: Cell) -> Cell:
 
 
 def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
-    """One row per trial, in the order given, under a row of names. What is unknown is empty, never 0."""
+    """A header and one row per answer, in the order given. Unknown values are empty, never 0."""
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -42,7 +42,7 @@ def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
 
 
 def trial_rows(evaluation: Evaluation, trials: Iterable[Trial]) -> Iterator[dict[str, Cell]]:
-    """A row per trial, in the order given, by the names of the columns. What is unknown is `None`, never 0."""
+    """One row per answer, in the order given, by column. Unknown values are `None`, never 0."""
     last = (evaluation.skill.name, evaluation.skill.digest, evaluation.run)
     for trial in trials:
         yield dict(zip(COLUMNS, (*_cells(trial), *last, *_with_tools(trial)), strict=True))

@@ -9,7 +9,7 @@ _NEW = {
     "helps": "helps",
     "hurts": "hurts",
     "no difference": "makes no difference",
-    "cheaper": "saves tokens without a lift",
+    "cheaper": "only saves tokens",
     "undecided": "was not shown to help",
 }
 _REVISION = {

@@ -11,11 +11,11 @@ from upskill.sandbox.probes import Result
 
 SCHEMA = "upskill.doctor/1"
 WITHOUT_GROUP = (
-    "No control group can be made here, so a thread counts the memory of each sandbox every 0.2 s: its processes, its "
-    "files and folders, the buffers of its sockets.",
-    "Not held that way: what is taken between two looks; shared memory that a program gives back but for one page; "
-    "queued inotify events, up to 1 GB for all sandboxes of a user. Pipes, timers, locks and epoll come on top, up to "
-    "a few hundred MB. When the machine runs out of memory, the kernel ends programs in sandboxes first.",
+    "No control group (cgroup) is available here. Instead, a thread measures the memory of each sandbox every 0.2 s: "
+    "processes, files and folders, socket buffers.",
+    "Not limited this way: memory taken between two measurements; shared memory that a program frees except for one "
+    "page; queued inotify events, up to 1 GB for all sandboxes of a user. Pipes, timers, locks and epoll can add a few "
+    "hundred MB. If the machine runs out of memory, the kernel ends programs in sandboxes first.",
 )
 """What a person without a control group should know. Named even when every probe held."""
 
@@ -40,9 +40,9 @@ def closing_lines(facts: SandboxFacts, results: tuple[Result, ...], *, by_root: 
     """The important line last."""
     lines = [f"sandbox   {facts.backend} {facts.version}, profile {(facts.profile or '')[:19]}"]
     if by_root:
-        lines.append("user      root, whose rights are laid down before each sandbox starts")
+        lines.append("user      root; its privileges are dropped before each sandbox starts")
     if facts.memory_by == "cgroup":
-        lines.append("memory    bounded by a control group")
+        lines.append("memory    limited by a control group")
     else:
         lines += [f"memory    {WITHOUT_GROUP[0]}", *(f"          {line}" for line in WITHOUT_GROUP[1:])]
     held = sum(result.held for result in results)

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from upskill.domain import Interval
 
 REASONS = {
-    "decided": "it was decided",
-    "no difference": "the lift is surely small",
-    "min lift": "the lift asked for is shown or excluded",
-    "withdrawn": "a boundary was crossed, but the claim did not hold",
+    "decided": "the result was clear",
+    "no difference": "a lift of any useful size was excluded",
+    "min lift": "the required lift was shown or excluded",
+    "withdrawn": "the stopping boundary was crossed, but the final test did not confirm it",
     "futile": "more repeats were unlikely to decide it",
-    "copies": "repeats were copies of the first answers",
-    "regraded": "the run stopped there with its earlier grades",
-    "judge": "it was decided as judged; the judge's errors leave it open",
+    "copies": "repeats returned the same answers, so each case counts once",
+    "regraded": "the original run stopped there",
+    "judge": "the grades were clear, but the judge's errors leave it open",
     "cap": "the plan was complete",
     "budget": "the budget was reached",
-    "interrupted": "it was interrupted",
+    "interrupted": "the run was interrupted",
 }
 """Why a sequential design stopped, after `because`."""
 

@@ -10,6 +10,7 @@ from upskill.domain import ArmSummary, Evaluation, Lift, StudentReport
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
+from upskill.reporting.estimate_path import REASONS
 from upskill.reporting.glance.terminal_block import style_of
 from upskill.reporting.lines import print_lines
 from upskill.reporting.wording import (
@@ -31,19 +32,6 @@ from upskill.reporting.wording import (
 WIDE = 100
 """Columns from which a table of models has room to breathe."""
 _LEAST_MODEL = 12
-_REASONS = {
-    "decided": "decided",
-    "no difference": "the lift is surely small",
-    "min lift": "the lift asked for is shown or excluded",
-    "withdrawn": "a boundary was crossed, and the claim did not hold",
-    "futile": "more repeats were unlikely to decide it",
-    "copies": "repeats are copies of the first answers, so each case counts once",
-    "regraded": "the run stopped there with its earlier grades",
-    "judge": "decided as judged, and open once the judge's errors are counted",
-    "cap": "the plan was run to its end",
-    "budget": "the budget was reached",
-    "interrupted": "interrupted",
-}
 
 
 def show_figures(evaluation: Evaluation, console: Console) -> None:
@@ -95,14 +83,13 @@ def _loading(report: StudentReport, *, cases: int) -> Iterator[Text]:
     """For students that may load the skill: how many did, and what it does once it is read."""
     offered = report.arm("offered")
     if offered is not None and offered.trials:
-        share = f"loaded it in {offered.loaded or 0} of {offered.trials} attempts ({percent(offered.load_rate)})"
+        share = f"{offered.loaded or 0} of {offered.trials} answers ({percent(offered.load_rate)})"
         files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
-        yield Text(f"where the skill was offered, the student {share}{f'; opened or ran {files}' if files else ''}")
+        yield Text(f"the model loaded the offered skill in {share}{f'; it opened or ran {files}' if files else ''}")
     for lift in (lift for lift in report.lifts[1:] if lift.arm == "with_skill"):
         yield Text(
-            f"once it is given: {points(lift.mean)} points against the {lift.against}, "
-            f"{confidence_interval(lift, lift.these_cases)} on these {count(lift.cases or cases, 'case')}, "
-            f"{count(lift.pairs, 'pair')}"
+            f"skill given: {points(lift.mean)} points ({confidence_interval(lift, lift.these_cases)} on these "
+            f"{count(lift.cases or cases, 'case')}, {count(lift.pairs, 'pair')})"
         )
 
 
@@ -112,9 +99,9 @@ def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
     trials = sum((evaluation.cases if arm.asked_cases is None else arm.asked_cases) for arm in report.arms)
     most = round(evaluation.planned * evaluation.cases / (len(evaluation.students) * max(1, trials)))
     done = report.lifts[0].pairs - report.earlier_pairs if report.lifts else 0
-    earlier = f" and {report.earlier_pairs} earlier ones" if report.earlier_pairs else ""
-    late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
-    return f"{done} of at most {most} pairs{earlier}, stopped: {_REASONS[report.stopped or '']}{late}"
+    earlier = f" and {report.earlier_pairs} from earlier looks" if report.earlier_pairs else ""
+    late = f"; {report.late} later answers were paid for but not counted" if report.late else ""
+    return f"{done} of at most {most} pairs{earlier}; stopped because {REASONS[report.stopped or '']}{late}"
 
 
 def bars(report: StudentReport, console: Console) -> Iterator[Text]:
@@ -134,16 +121,16 @@ def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
     columns = [
         ["", *(arm_name(arm.arm, report.harness) for arm in arms)],
         ["Passed", *(f"{arm.passed}/{arm.trials}" for arm in arms)],
-        ["Avg Assertions", *map(_assertions, arms)],
+        ["Avg Checks", *map(_assertions, arms)],
         ["Avg Tokens", *(_number(arm.tokens) for arm in arms)],
-        ["Cost/Task", *(dollars(arm.cost) for arm in arms)],
+        ["Cost/Answer", *(dollars(arm.cost) for arm in arms)],
         ["Spent", *(dollars(arm.spent) for arm in arms)],
         ["Errored", *(str(arm.errored) for arm in arms)],
     ]
     if any(arm.turns is not None for arm in arms):
         columns.append(["Avg Turns", *(_number(arm.turns, 1) for arm in arms)])
     if any(arm.runs > 1 for arm in arms):
-        columns.append(["Runs All Passed", *(f"{arm.runs_all_passed}/{arm.runs}" for arm in arms)])
+        columns.append(["Repeats All Passed", *(f"{arm.runs_all_passed}/{arm.runs}" for arm in arms)])
     if sum(max(map(len, column)) + 2 for column in columns) > width:
         columns = _turned(columns)  # a row per figure, where an arm is too long for one
     widths = [max(map(len, column)) for column in columns]
@@ -170,12 +157,12 @@ def _number(value: float | None, decimals: int = 0) -> str:
 def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
     most = "up to " if evaluation.design == "sequential" else ""
-    yield Text(f"{count(evaluation.cases, 'test case')}, {most}{count(evaluation.repeats, 'repeat')} per model")
+    yield Text(f"{count(evaluation.cases, 'case')}, {most}{count(evaluation.repeats, 'repeat')} per model")
     first = evaluation.students[0]
     with_tools = harness_info(first.harness).with_tools
     if with_tools or len(first.arms) > 2:
         named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
-        yield Text(f"{'students with tools; ' if with_tools else ''}figures in a row are: {named}")
+        yield Text(f"{'models have tools; ' if with_tools else ''}each row shows: {named}")
     yield Text()
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
@@ -183,9 +170,9 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
         shown = arm_percents(report)
         rates = [f"{arm.passed}/{arm.trials} ({_share(shown[arm.arm], arm)})" for arm in report.arms]
         for arm, rate in zip(report.arms, rates, strict=True):
-            runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
+            runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} repeats" if arm.runs > 1 else ""
             name = arm_name(arm.arm, report.harness).ljust(width)
-            yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
+            yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg checks: {_assertions(arm)}{runs}")
         yield Text(f"  {report.sentence}", style=style_of(report.verdict or ""))
         yield from (
             Text(f"  {line.plain}", style=line.style)
@@ -202,7 +189,7 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
 
 def _share(shown: str, arm: ArmSummary) -> str:
     """The rate beside the lift; it says so where that is not the rate over all answers that were counted before it."""
-    return shown if arm.pass_rate is None or shown == percent(arm.pass_rate) else f"{shown} in its pairs"
+    return shown if arm.pass_rate is None or shown == percent(arm.pass_rate) else f"{shown} in complete pairs"
 
 
 def _between(lift: Lift, report: StudentReport) -> str:
@@ -214,7 +201,7 @@ def _between(lift: Lift, report: StudentReport) -> str:
 def table(evaluation: Evaluation, console: Console) -> Table:
     """Several students, a row each."""
     rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
-    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", f"Lift in points ({USUAL})"):
+    for name in ("Model", "Pass Rate", "Avg Checks", "Avg Tokens", "Cost/Answer", f"Lift in points ({USUAL})"):
         rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
     arrow = " → " if can_draw(console) else " > "
     for report in evaluation.students:

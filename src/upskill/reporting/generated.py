@@ -22,7 +22,7 @@ from upskill.reporting.lines import print_lines
 from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
 from upskill.reporting.terminal import TerminalResult, most_rows, picture
-from upskill.reporting.wording import dollars, percents, points
+from upskill.reporting.wording import paid, percents, points
 
 MOST_REASON = 200
 """Characters of why revising ended: a teacher's faults may be in it."""
@@ -38,9 +38,9 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
         arm, against = report.compared
         before, after = report.rate(against), report.rate(arm)
         name = f"{short}: " if len(names) > 1 else ""
-        on = f"on {count(cases, 'learn case')}"
+        on = f"on {count(cases, 'practice case')}"
         if before is None or after is None:
-            yield f"{name}nothing could be measured {on}"
+            yield f"{name}nothing was measured {on}"
             continue
         mark = "OK" if after > before else "no better" if after == before else "worse"
         errored = sum(one.errored for one in report.arms)
@@ -80,7 +80,7 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
     skill = generated.skill
     files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
-    cases = f"cases: {learn} to learn from, {held_out} held out, {negative} negative"
+    cases = f"cases: {learn} practice, {held_out} held-out, {negative} unrelated"
     which = ", the revision" if generated.saved is None and generated.kept is not None else ""
     yield f"{skill.name}{which}: SKILL.md ~{skill.tokens} tokens{files}; {cases}"
     if len(generated.attempts) > 1 or any(one.passed < one.of for one in generated.attempts):
@@ -88,15 +88,15 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
         shown = ", ".join(
             f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
         )
-        yield f"attempts on learn cases: {shown}; {shortened(generated.refined or 'not revised', MOST_REASON)}"
-    yield f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}"
+        yield f"attempts on practice cases: {shown}; {shortened(generated.refined or 'not revised', MOST_REASON)}"
+    yield f"spent: teacher {_spent(generated.by_teacher)}, models {_spent(generated.by_students)}"
 
 
 def _where(generated: GenerateResult) -> Iterator[str]:
     if generated.saved is not None:
         yield f"Saved to {generated.saved}"
     elif generated.kept is not None:
-        yield f"The revision is kept in {generated.kept}"
+        yield f"Revision saved in {generated.kept}"
 
 
 def _notes(generated: GenerateResult, required: Required | None) -> Iterator[ResultNote]:
@@ -113,7 +113,7 @@ def _notes(generated: GenerateResult, required: Required | None) -> Iterator[Res
 
 
 def _spent(bought: Purchase) -> str:
-    return f"{dollars(bought.cost if bought.calls else 0.0)}, {count(bought.calls, 'call')}"
+    return f"{count(bought.calls, 'call')} ({paid(bought.cost if bought.calls else 0.0)})"
 
 
 def generated_json(generated: GenerateResult, required: Required | None = None) -> dict[str, Json]:
@@ -169,7 +169,7 @@ def caution_lines(found: Sequence[Finding]) -> Iterator[str]:
         hosts = dict.fromkeys(one.excerpt.split("://")[-1].split("/")[0] for one in cautions if one.rule == "url")
         others = Counter(one.rule for one in cautions if one.rule != "url")
         named = [f"{rule} ({number})" for rule, number in others.items()]
-        yield "caution: the draft has " + ", ".join([*named, *(f"host {host}" for host in hosts)])
+        yield "caution: the draft contains " + ", ".join([*named, *(f"host {host}" for host in hosts)])
 
 
 def _spent_json(bought: Purchase) -> Json:

@@ -107,16 +107,16 @@ def _sentences(skill: str, versions: Sequence[Version], models: Sequence[Glance]
     else:
         newest = [model.rows[-1].verdict for model in models]
         found = ", ".join(f"{newest.count(verdict)} {verdict}" for verdict in dict.fromkeys(newest))
-        first = f"{skill}, {count(number, 'version')} on {len(models)} models. The newest of each: {found}."
+        first = f"{skill}, {count(number, 'version')} on {len(models)} models. Newest version per model: {found}."
     if number == 1:
         return (first,)
-    return (first, f"{_cases(versions, models)} No test compares one version with another here.")
+    return (first, f"{_cases(versions, models)} The versions were not tested against each other.")
 
 
 def _cases(versions: Sequence[Version], models: Sequence[Glance]) -> str:
     """Whether lifts of two versions are of the same cases."""
     if len({version.cases for version in versions}) > 1:
-        return "The cases changed between versions, so a change of the lift may come from them."
+        return "The cases changed between versions, so a change in lift may come from the cases."
     asked = sorted({row.cases for model in models for row in model.rows})
     all_of = len(versions[0].cases)
     if asked == [all_of]:

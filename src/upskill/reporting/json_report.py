@@ -17,7 +17,7 @@ _END = TypeAdapter(RunEnd)
 
 
 def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
-    """Plain JSON values; what is unknown is null."""
+    """The object of `upskill eval --json`. Unknown values are null."""
     return {
         "schema": EVALUATION_SCHEMA,
         "run": evaluation.run,
@@ -39,7 +39,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
 
 
 def evaluation_schema() -> dict[str, Json]:
-    """The JSON Schema (2020-12) of that object. Keys it does not know are allowed: a later version may add some."""
+    """The JSON Schema (2020-12) of that object. Unknown keys are allowed, because a later version may add some."""
     text = files("upskill.reporting").joinpath("eval.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Json] = json.loads(text)
     return schema

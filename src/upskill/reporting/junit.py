@@ -150,13 +150,13 @@ def _result(tally: _Tally, *, harness: str, compared: bool) -> ElementTree.Eleme
     """Nothing for a case in which the skill does no harm."""
     if not tally.scored and tally.faults:
         first = tally.faults[0]
-        error = _element("error", type=first.fault, message=f"all {tally.errored} attempts errored")
+        error = _element("error", type=first.fault, message=f"all {tally.errored} answers errored")
         error.text = _clean("\n".join(f"{fault.fault}: {fault.message[:_EXCERPT]}" for fault in tally.faults))
         return error
     if not tally.scored:
-        return _element("skipped", message="no attempt at this case ended")
+        return _element("skipped", message="no answer to this case was completed")
     if not compared:
-        return _element("skipped", message="no baseline was run: nothing to compare")
+        return _element("skipped", message="no answers without the skill: nothing to compare")
     pairs = tally.pairs
     if not pairs:
         return _element("skipped", message="no pair is complete: nothing to compare")
@@ -172,7 +172,7 @@ def _result(tally: _Tally, *, harness: str, compared: bool) -> ElementTree.Eleme
 
 def _failure(trial: Trial, outcome: Scored) -> str:
     saw = "; ".join(result.saw for result in outcome.grade.results if not result.passed)[:_EXCERPT]
-    return f"repeat {trial.repeat}: {saw or f'ended: {outcome.end}'}\nsaid: {trial.answer[:_EXCERPT]}"
+    return f"repeat {trial.repeat}: {saw or f'ended: {outcome.end}'}\nanswer: {trial.answer[:_EXCERPT]}"
 
 
 def _add_properties(element: ElementTree.Element, properties: dict[str, object]) -> None:

@@ -117,7 +117,7 @@ def live_block(now: LiveTable, *, width: int, height: int, drawn: bool) -> LiveB
     shown = now.students if len(now.students) <= most else now.students[: most - 1]
     dots = "…" if drawn else "~"
     compared = any(student.lift is not None for student in now.students) or now.unit == "pairs"
-    names = [one.name for one in now.students[0].conditions]
+    names = [one.name.removesuffix(" the skill") for one in now.students[0].conditions]
     head = ["model", now.unit, *names, *(["lift so far"] if compared else [])]
     body = [_cells(student, compared=compared, drawn=drawn) for student in shown]
     widths = [max(map(cell_len, column)) for column in zip(head, *body, strict=True)]
@@ -162,7 +162,7 @@ def _progress(now: LiveTable, *, drawn: bool) -> Iterator[str]:
     done, most = sum(one.done for one in now.students), sum(one.at_most for one in now.students)
     yield f"  {progress_bar(done, most, drawn=drawn)}  {done:,} of at most {most:,} {now.unit}"
     if not now.is_over and now.has_begun:
-        yield "time left not known yet" if now.seconds_left is None else _left(now.seconds_left)
+        yield "no time estimate yet" if now.seconds_left is None else _left(now.seconds_left)
 
 
 def _cells(student: LiveStudent, *, compared: bool, drawn: bool) -> list[str]:
@@ -212,8 +212,8 @@ def waiting_words(now: LiveTable) -> str:
         why = "server busy" if waiting.busy else "no answer"
         return f"{why}: retry in {clock(max(1.0, waiting.retry_seconds))}"
     if not now.has_begun:
-        return "starting, with sandboxes" if now.with_sandbox else "starting"
-    return "tools and checks at work" if now.with_sandbox and not waiting.answers else ""
+        return "starting sandboxes" if now.with_sandbox else "starting"
+    return "running tools and checks" if now.with_sandbox and not waiting.answers else ""
 
 
 def clock(seconds: float) -> str:

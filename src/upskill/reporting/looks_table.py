@@ -57,7 +57,7 @@ def show_looks(looks: Sequence[Look], console: "Console") -> None:
 def _row(row: dict[str, Json]) -> dict[str, object]:
     changed = [f"{sign}{row[name]}" for sign, name in (("+", "cases_added"), ("-", "cases_removed")) if row[name]]
     level, lift = row["level"], row["lift"]
-    narrow = " (these cases)" if row["claim"] == "these cases" else ""
+    narrow = " (on these cases)" if row["claim"] == "these cases" else ""
     return {
         "when": str(row["at"])[:16].replace("T", " "),
         "model": row["model"],

@@ -17,7 +17,7 @@ def markdown_report(
     `seen` is the answer where more is known than the evaluation; `pictures` are addresses by name.
     """
     seen = seen or glance(evaluation)
-    script = " A script answered in place of a model." if seen.scripted else ""
+    script = " The answers come from a script, not from a model." if seen.scripted else ""
     lines = [markdown(seen).rstrip(), "", _rests_on(evaluation, day) + script]
     for report in evaluation.students:
         for line in _beside(evaluation, report):
@@ -31,7 +31,7 @@ def markdown_report(
 def _rests_on(evaluation: Evaluation, day: str) -> str:
     most = "up to " if evaluation.design == "sequential" else ""
     return (
-        f"{markdown_text(evaluation.skill.name)}: {count(evaluation.cases, 'test case')}, "
+        f"{markdown_text(evaluation.skill.name)}: {count(evaluation.cases, 'case')}, "
         f"{most}{count(evaluation.repeats, 'repeat')} of each, skill `{evaluation.skill.digest[:12]}`, {day}."
     )
 
@@ -51,4 +51,4 @@ def _next(seen: Glance) -> list[str]:
     if (step := seen.next_step) is None:
         return []
     command = " ".join(step.command.replace("`", "'").split())
-    return ["", f"Next, {step.what}:", "", "```sh", command, "```"]
+    return ["", f"Next: {step.what}", "", "```sh", command, "```"]

@@ -37,12 +37,12 @@ def next_step(
     if (why := _why_resume(evaluation)) is not None:
         return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
     if any(map(_lost_too_much, evaluation.students)):
-        what = "ask again, with a stable server or a longer attempt_timeout_seconds"
+        what = "ask everything again, with a stable server or a longer attempt_timeout_seconds"
         return NextStep(what, f"{_eval(evaluation, asked, verdicts)} --fresh")
     if None in verdicts:
         return NextStep("measure the lift, with and without the skill", _eval(evaluation, asked, {None}))
     if _cases_in_doubt(evaluation):
-        return NextStep("see what to change in the test cases", f"upskill cases check {asked}")
+        return NextStep("see what to change in the cases", f"upskill cases check {asked}")
     if "hurts" in verdicts:
         return _revise(evaluation, asked)
     if "undecided" in verdicts:
@@ -64,12 +64,12 @@ def step_after_generate(
     if evaluation is not None:
         return next_step(evaluation, skill=saved, resume=resume)
     models = "".join(f" -m {quote(name)}" for name in students)
-    return NextStep("measure what it does for a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
+    return NextStep("measure it on a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
 
 
 def _try_again(evaluation: Evaluation | None, *, folder: str) -> NextStep:
     if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
-        what = "write more cases, so that the next revision can be decided"
+        what = "write more cases to decide the next revision"
         return NextStep(what, f"upskill cases write {folder} -o more-cases.json")
     return NextStep("tell the teacher what to improve", f'upskill generate --from {folder} "what to improve"')
 
@@ -78,7 +78,7 @@ def compare_versions(students: Sequence[Student], *, skill: str | None = None) -
     """How two versions of a skill are tested against each other, on pairs of answers of these students."""
     folder = _UNKNOWN_SKILL if skill is None else quote(skill)
     return NextStep(
-        "test two versions on paired answers", f"{_eval_of(students, folder)} --compare previous:OLD_VERSION"
+        "test two versions against each other", f"{_eval_of(students, folder)} --compare previous:OLD_VERSION"
     )
 
 
@@ -87,7 +87,7 @@ def _why_resume(evaluation: Evaluation) -> str | None:
     if evaluation.interrupted:
         return "resume where it stopped"
     if any(report.stopped == "budget" or report.end == "cap reached" for report in evaluation.students):
-        return "resume where it stopped, for as much again"
+        return "resume with the same budget again"
     if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
         return "retry only what errored"
     return None
@@ -114,11 +114,11 @@ def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
     copies = any("copies" in (report.stopped, report.end) for report in undecided)
     if few or copies or done >= ENOUGH_REPEATS:
         return NextStep(
-            "write more cases, because these cannot decide it", f"upskill cases write {folder} -o more-cases.json"
+            "write more cases, since these cannot decide it", f"upskill cases write {folder} -o more-cases.json"
         )
     repeats = max(ENOUGH_REPEATS, 2 * ceil(done))
     return NextStep(
-        "decide it with more repeats of each case", f"{_eval(evaluation, asked, {'undecided'})} --runs {repeats}"
+        "repeat each case more often to decide it", f"{_eval(evaluation, asked, {'undecided'})} --runs {repeats}"
     )
 
 

@@ -16,13 +16,13 @@ def evaluation_table(evaluation: Evaluation) -> str:
     """One row per model: both pass rates, the lift in points with its interval, the pairs, the verdict in words."""
     first = evaluation.students[0]
     measured, against = (arm_name(arm, first.harness) for arm in first.compared)
-    titles = ("model", against, measured, "lift in points (interval)", "pairs", "verdict")
+    titles = ("model", against, measured, "lift in points", "pairs", "verdict")
     head = "".join(
         f'<th scope="col" style="{_LEFT if title in ("model", "verdict") else _RIGHT}">{escaped(title)}</th>'
         for title in titles
     )
     rows = "".join(f"<tr>{''.join(_cells(report))}</tr>" for report in evaluation.students)
-    cases = count(evaluation.cases, "case") + (f", run kept in {evaluation.run}" if evaluation.run_is_here else "")
+    cases = count(evaluation.cases, "case") + (f", run saved in {evaluation.run}" if evaluation.run_is_here else "")
     notes = "".join(f"<br>note: {escaped(note)}" for note in evaluation.notes).removeprefix("<br>")
     return (
         f'<table style="border-collapse:collapse"><caption style="{_LEFT}"><strong>{escaped(evaluation.skill.name)}'
@@ -45,7 +45,7 @@ def _cells(report: StudentReport) -> Iterator[str]:
 
 def generated_html(generated: GenerateResult) -> str:
     """The skill, what is known of it, and the table of its held-out evaluation where there was one."""
-    place = f"saved in {generated.saved}" if generated.saved is not None else f"run kept in {generated.run}"
+    place = f"saved in {generated.saved}" if generated.saved is not None else f"run saved in {generated.run}"
     said = f"<p><strong>{escaped(generated.skill.name)}</strong>: {escaped(generated.sentence)}; {escaped(place)}</p>"
     return said + ("" if generated.evaluation is None else evaluation_table(generated.evaluation))
 

@@ -9,6 +9,8 @@ from upskill.domain.evaluation import Required, meets
 from upskill.domain.generated import GenerateResult
 from upskill.reporting.wording import points
 
+_UNMET = {"hurts": "is hurt", "no difference": "shows no difference", "cheaper": "is cheaper, but not better"}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Requirement:
@@ -75,15 +77,15 @@ def _gap(required: Required, name: str, verdict: str | None, claim: str | None) 
     if meets(required, verdict=verdict, claim=claim):
         return None
     if verdict == "helps":
-        return f"{name} is helped on these cases only, which --require helps-here accepts"
+        return f"{name} is helped on these cases only (--require helps-here accepts that)"
     if verdict is None or verdict == "invalid":
         return f"{name} has no verdict"
-    return f"{name} is hurt" if verdict == "hurts" else f"{name} is {verdict}"
+    return f"{name} {_UNMET.get(verdict, f'is {verdict}')}"
 
 
 def _lift_gap(min_lift: float, report: StudentReport) -> str | None:
     if report.clears:
         return None
     asked = f"{points(min_lift)} points"
-    missing = f"{asked} is excluded" if report.clears is False else f"at least {asked} is not shown"
+    missing = f"a lift of {asked} is excluded" if report.clears is False else f"a lift of at least {asked} is not shown"
     return f"{report.student.name}: {missing}"

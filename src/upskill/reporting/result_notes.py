@@ -13,6 +13,7 @@ from upskill.reporting.wording import (
     between,
     ceiling_words,
     confidence,
+    counted_by_arm,
     dollars,
     faults_words,
     loss_lines,
@@ -92,14 +93,12 @@ def with_short_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def judge_words(judge: JudgeReport) -> str:
-    """Who judged, and how far that agrees with the other assertions, in one line."""
+    """Who judged, and how far that agrees with the other checks, in one line."""
     line = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
     line += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
     if judge.agreement is None:
-        return f"{line}; no answer had other assertions to compare it with"
-    return (
-        f"{line}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
-    )
+        return f"{line}; no answer had other checks to compare it with"
+    return f"{line}; agrees with the other checks in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
 
 
 def headline_names(evaluation: Evaluation) -> dict[str, str]:
@@ -115,7 +114,7 @@ def _trouble(evaluation: Evaluation) -> Iterator[str]:
         yield from _errors_of_several(evaluation)
     if evaluation.interrupted:
         done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
-        yield f"interrupted: {done:,} of {evaluation.planned:,} attempts ended"
+        yield f"interrupted after {done:,} of {evaluation.planned:,} answers"
 
 
 def _trouble_in_short(evaluation: Evaluation) -> str:
@@ -159,7 +158,7 @@ def _errors_of_several(evaluation: Evaluation) -> Iterator[str]:
         for name, number in counted:
             totals[name] += number
         if totals.total():
-            yield f"{what}: {', '.join(f'{number:,} {name}' for name, number in totals.items())}"
+            yield f"{what}: {counted_by_arm(totals.items())}"
 
 
 def _answered_by(evaluation: Evaluation) -> Iterator[str]:
@@ -167,11 +166,11 @@ def _answered_by(evaluation: Evaluation) -> Iterator[str]:
     names = headline_names(evaluation)
     found = [report for report in evaluation.students if report.answered_by]
     if len(evaluation.students) == 1 and found:
-        yield f"answered by {_served(found[0])}, as the server calls it; asked for as {found[0].student.name}"
+        yield f"the server names the model {_served(found[0])} (asked for: {found[0].student.name})"
     elif found:
-        several = "; ".join(f"{names[report.student.name]} by {_served(report)}" for report in found[:_MOST_NAMED])
+        several = "; ".join(f"{names[report.student.name]} is {_served(report)}" for report in found[:_MOST_NAMED])
         more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        yield f"answered under another name: {several}{more}"
+        yield f"model names given by the servers: {several}{more}"
 
 
 def _served(report: StudentReport) -> str:
@@ -186,7 +185,7 @@ def _loading(evaluation: Evaluation) -> Iterator[str]:
     ]
     if len(evaluation.students) == 1:
         for _, arm in offered:
-            yield f"the skill was loaded in {arm.loaded or 0} of {arm.trials} attempts ({percent(arm.load_rate)})"
+            yield f"the skill was loaded in {arm.loaded or 0} of {arm.trials} answers ({percent(arm.load_rate)})"
     elif offered:
         yield "the skill was loaded by " + ", ".join(
             f"{names[report.student.name]} in {percent(arm.load_rate)}" for report, arm in offered

@@ -188,6 +188,6 @@ def _footnotes(runs: Sequence[PastRun]) -> Iterator[Text]:
     if any(result.against == "previous" for result in results):
         yield Text("† old version → new version", style="dim")
     if any(result.narrow and result.interval is not None for result in results):
-        yield Text("* on these cases; on new cases of this kind nothing is shown", style="dim")
+        yield Text("* on these cases only; nothing is shown for new cases of this kind", style="dim")
     for line in dict.fromkeys(who(result) for result in results if result.answered_by):
         yield Text(line, style="dim")

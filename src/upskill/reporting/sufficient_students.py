@@ -48,7 +48,7 @@ def cheapest_words(reports: Iterable[StudentReport], *, enough: float) -> str:
     sure = "" if best.surely else "; with so few answers the true rate may be lower"
     use = dollars(best.use) if by_cost(reports) else f"{best.use:,.0f} tokens"
     passed = percent(best.pass_rate)
-    return f"Cheapest at {enough:.0%} or more: {best.student}{how}, {passed} for {use} an answer{sure}."
+    return f"Cheapest at {enough:.0%} or more: {best.student}{how}, {passed} for {use} per answer{sure}."
 
 
 def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENOUGH) -> SufficientStudent | None:

@@ -85,7 +85,7 @@ class TerminalResult:
         ]
         notes = [Text(one.text, style="" if one.is_fact else "dim") for one in self.notes if not one.must_show]
         more = self._more(len(notes) - others)
-        kept = [] if self.run is None or (more and name_run_once) else [f"Run kept in {self.run}"]
+        kept = [] if self.run is None or (more and name_run_once) else [f"Run saved in {self.run}"]
         return [
             *self.head,
             *(Text(cut_to(one, console, rows=must_rows), style="dim") for one in self.facts),
@@ -104,11 +104,11 @@ def spent_words(bought: Purchase) -> str:
     """What an evaluation took, in one line."""
     line = f"spent: {paid(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
-        line += f"; {count(bought.failed_calls, 'call')} brought no answer"
+        line += f"; {count(bought.failed_calls, 'call')} returned no answer"
         line += f" (~{dollars(bought.lost)})" if bought.lost else ""
     if bought.reused:
-        age = "" if bought.oldest_reused_days is None else f", the oldest {_age(bought.oldest_reused_days)}"
-        line += f"; {bought.reused:,} answers reused from the store{age}"
+        age = "" if bought.oldest_reused_days is None else f", oldest {_age(bought.oldest_reused_days)}"
+        line += f"; {bought.reused:,} answers from the cache{age}"
     return line
 
 

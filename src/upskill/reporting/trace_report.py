@@ -53,33 +53,33 @@ def _one(trace: TraceSummary, width: int) -> Iterator[Text]:
     yield Text(" · ".join(part for part in about if part), style="dim")
     yield Text()
     if trace.recorder == "text":
-        yield _row("text", "no recorder wrote it, so it has no steps; its passages are kept by what they tell")
+        yield _row("text", "plain text without recorded steps; the most useful passages are kept")
         return
     if trace.task is None:
-        yield _row("task", "not in the recording; say what it was", style="yellow")
+        yield _row("task", "not recorded; name it yourself", style="yellow")
     else:
         yield _row("task", _cut(trace.task, max(40, width - _INDENT)))
     corrections = f", {count(trace.corrections, 'correction')}" if trace.corrections else ""
     yield _row("person", f"{count(trace.turns, 'turn')}{corrections}")
     yield _row("agent", f"{count(trace.agent_steps, 'step')}, {count(trace.calls, 'call')}{_tools(trace.tools)}")
     if trace.subagents:
-        yield _row("subagents", f"{trace.subagents}, counted among the calls")
+        yield _row("subagents", f"{trace.subagents}, included in the calls")
     yield _row("failures", _failures(trace))
     if trace.success is not None:
         yield _row("outcome", "scored as a success" if trace.success else "scored as a failure")
-    branches = f"{count(trace.dropped_branches, 'branch', 'branches')} that the person took back"
+    branches = f"{count(trace.dropped_branches, 'branch', 'branches')} discarded by the person"
     left_out = [branches] if trace.dropped_branches else []
     left_out += [count(trace.commands, "slash command")] if trace.commands else []
     if left_out:
-        yield _row("left out", ", ".join(left_out))
+        yield _row("skipped", ", ".join(left_out))
 
 
 def _failures(trace: TraceSummary) -> str:
     counts = []
     if trace.marked_failures or not trace.unmarked_failures:
-        counts.append(f"{trace.marked_failures} marked by the recording")
+        counts.append(f"{trace.marked_failures} marked as failed")
     if trace.unmarked_failures:
-        counts.append(f"{trace.unmarked_failures} by their text alone, not marked")
+        counts.append(f"{trace.unmarked_failures} recognised by their text")
     return f"{', '.join(counts)}; {count(trace.fixes, 'fix', 'fixes')}, {count(trace.dead_ends, 'dead end')}"
 
 
@@ -94,7 +94,7 @@ def _rows(source: TraceSource, console: Console) -> None:
     numbers = {trace.name: number for number, trace in _numbered(source.traces)}
     rows: list[dict[str, object]] = [
         {
-            "trace": number if trace.same_as is None else f"= {numbers[trace.same_as]}",
+            "session": number if trace.same_as is None else f"= {numbers[trace.same_as]}",
             "file": _plain(trace.name),
             "recorder": trace.recorder,
             "turns": trace.turns,
@@ -122,7 +122,7 @@ def _totals(source: TraceSource) -> Iterator[Text]:
     digest = source.digest
     if len(source.traces) > 1:
         different = sum(trace.same_as is None for trace in source.traces)
-        yield _row("source", f"{count(different, 'trace')} read as one")
+        yield _row("source", f"{count(different, 'session')} read as one")
     yield _row("redacted", _redacted(source.redactions))
     if source.bad_lines:
         yield _row("skipped", f"{count(source.bad_lines, 'line')} that could not be read", style="yellow")
@@ -131,11 +131,11 @@ def _totals(source: TraceSource) -> Iterator[Text]:
         share = f"{digest.tokens / whole:.{1 if digest.tokens * 10 < whole else 0}%}"
         size = f"~{digest.tokens:,} of ~{whole:,} tokens ({share})"
     else:  # a short text grows by the words around it
-        size = f"~{digest.tokens:,} tokens, the whole text ~{whole:,}"
+        size = f"~{digest.tokens:,} tokens (full text ~{whole:,})"
     yield _row("digest", f"{size}, budget {digest.budget:,}")
     if digest.left_out or digest.cut:
-        brief = [count(digest.cut, "finding") + " in brief"] if digest.cut else []
-        left_out = [f"{len(digest.left_out)} left out as worth less"] if digest.left_out else []
+        brief = [count(digest.cut, "finding") + " shortened"] if digest.cut else []
+        left_out = [f"{len(digest.left_out)} less important ones skipped"] if digest.left_out else []
         yield _row("", f"{len(digest.kept)} findings kept, {', '.join([*brief, *left_out])}")
     else:
         yield _row("", f"{count(len(digest.kept), 'finding')}, all in full")
@@ -145,7 +145,7 @@ def _totals(source: TraceSource) -> Iterator[Text]:
 def _redacted(redactions: Mapping[str, int]) -> str:
     total = sum(redactions.values())
     if not total:
-        return "no secret was found"
+        return "no secrets found"
     return f"{count(total, 'secret')}: " + ", ".join(f"{kind} {found}" for kind, found in redactions.items())
 
 
@@ -194,7 +194,7 @@ def _notes(source: TraceSource) -> Iterator[Text]:
     for note in notes[:_NOTES]:
         yield Text(_plain(note), style="dim")
     if len(notes) > _NOTES:
-        yield Text(f"and {len(notes) - _NOTES} more notes; --json has them all", style="dim")
+        yield Text(f"and {len(notes) - _NOTES} more notes; --json shows all", style="dim")
 
 
 def _row(name: str, what: str, *, style: str = "") -> Text:
@@ -213,10 +213,10 @@ def _cut(text: str, most: int) -> str:
 
 def _where(finding: Finding, *, many: bool) -> str:
     if many and finding.support > 1:
-        return f"{finding.support} traces"
+        return f"{finding.support} sessions"
     place = finding.places[0]
     steps = f"step{'' if len(place.steps) == 1 else 's'} {_range(place.steps)}" if place.steps else ""
-    where = " ".join(filter(None, [f"trace {place.trace}" if many else "", place.thread, steps]))
+    where = " ".join(filter(None, [f"session {place.trace}" if many else "", place.thread, steps]))
     return f"{where}, {finding.count} times" if finding.count > 1 else where
 
 

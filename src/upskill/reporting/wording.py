@@ -28,6 +28,14 @@ _FAULTS = {
 }
 
 
+_USES = {"learn": "practice", "negative": "unrelated"}
+
+
+def use_name(use: str) -> str:
+    """What a case is for, as people call it; files have `learn` and `negative`."""
+    return _USES.get(use, use)
+
+
 def fault_words(fault: str) -> str:
     """Why an answer errored, as people say it."""
     return _FAULTS.get(fault, fault)
@@ -66,7 +74,13 @@ def loss_lines(report: StudentReport) -> Iterator[str]:
     ):
         if any(counts):
             names = [arm_name(arm.arm, report.harness) for arm in report.arms]
-            yield f"{what}: {', '.join(f'{number:,} {name}' for name, number in zip(names, counts, strict=True))}"
+            yield f"{what}: {counted_by_arm(zip(names, counts, strict=True))}"
+
+
+def counted_by_arm(counts: Iterable[tuple[str, int]]) -> str:
+    """A number for each arm: `2 without, 46 with the skill`."""
+    said = ", ".join(f"{number:,} {name}" for name, number in counts)
+    return said.replace(" without the skill,", " without,", 1) if said.endswith(" with the skill") else said
 
 
 def widest_name(arms: Iterable[Arm], harness: str) -> int:

@@ -47,7 +47,7 @@ _MOST_SLOW_SECONDS = 5.0
 """Processor time for checks that take more than `_SLOW_SECONDS` each to look at: an ordinary file has none."""
 _EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
 
-_TOO_SLOW = "simplify the schemas and patterns of their checks"
+_TOO_SLOW = "simplify their schemas and patterns"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +123,7 @@ def write_case_file(path: Path, cases: Iterable[Case]) -> None:
     try:
         write_atomically(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     except OSError as error:
-        raise EngineError(f"{path}: the cases cannot be written here ({error.strerror})") from error
+        raise EngineError(f"{path}: the cases cannot be written to it ({error.strerror})") from error
     except ValueError as error:
         raise UsageError(f"{path}: these cases cannot be written as JSON: {on_one_line(str(error))}") from None
 
@@ -156,11 +156,11 @@ def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
             # Named by its content, so that the name survives reordering the file.
             case = replace(case, id=f"case-{case.digest[:12]}")
         if case.id and (first := seen.setdefault(case.id, index)) != index:
-            case_problems.append(f"has the id `{case.id[:40]}` of case {first}")
+            case_problems.append(f"has the same id as case {first}, `{case.id[:40]}`")
         problems += [f"{where}: {problem}" for problem in case_problems]
         cases.append(case)
     if not items and not problems:
-        problems.append("there is no case in it")
+        problems.append("it has no cases")
     if problems:
         raise skill_invalid(f"{path}: {count(len(problems), 'problem')} in the cases", problems, hint=_EXAMPLE)
     return CaseFile(path=path, cases=tuple(cases), extra=beside if foreign else {})
@@ -177,7 +177,7 @@ def _within_time(check_problems: CheckProblems, path: Path) -> CheckProblems:
         took = time.thread_time() - began
         spent += took if took > _SLOW_SECONDS else 0.0
         if spent > _MOST_SLOW_SECONDS:
-            raise skill_invalid(f"{path}: these cases take too long to read", found, hint=_TOO_SLOW)
+            raise skill_invalid(f"{path}: the checks of these cases take too long to read", found, hint=_TOO_SLOW)
         return found
 
     return problems
@@ -200,7 +200,7 @@ def _items(value: Json, problems: list[str]) -> tuple[list[Json], dict[str, Json
             return found, beside
         problems.append(f"`{key}` must be a list")
     if not any(key in value for key in _LIST_KEYS):
-        problems.append("there is no `cases` in it")
+        problems.append("it has no key `cases`")
     return [], beside
 
 
@@ -235,7 +235,7 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
         problems.append(problem)
     passage = item.get("passage")
     if passage is not None and (not isinstance(passage, str) or not passage.strip()):
-        problems.append("`passage` must be a text")
+        problems.append("`passage` must be a non-empty string")
     return Case(
         id="" if raw_id is None else str(raw_id),
         prompt=prompt,
@@ -266,7 +266,7 @@ def _listed_checks(item: dict[str, Json], problems: list[str]) -> Iterator[Check
         return
     for number, entry in enumerate(listed, 1):
         if not isinstance(entry, dict) or len(entry) != 1:
-            problems.append(f'check {number} must be an object with one key, its kind, as {{"contains": "9.0"}}')
+            problems.append(f'check {number} must be an object with one key, its kind, such as {{"contains": "9.0"}}')
             continue
         ((kind, spec),) = entry.items()
         yield Check(kind=kind, spec=spec)
@@ -274,7 +274,7 @@ def _listed_checks(item: dict[str, Json], problems: list[str]) -> Iterator[Check
 
 def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
     if not case.checks:
-        yield "has no checks, so nothing could fail it"
+        yield "has no checks, so every answer would pass"
     if len(case.id) > _MOST_ID_CHARACTERS or not case.id.isprintable():
         yield f"the id must be at most {_MOST_ID_CHARACTERS} printable characters"
     checks = [[check.kind, check.spec] for check in case.checks]
@@ -288,6 +288,6 @@ def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
         ]
     )
     if whole_characters(whole) != whole:
-        yield "holds a lone surrogate (half a character), which no model can be sent"
+        yield "contains a lone surrogate (half a character), which cannot be sent to a model"
     for check in case.checks:
         yield from check_problems(check)

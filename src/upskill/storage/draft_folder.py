@@ -39,9 +39,9 @@ def write_draft(skills_dir: Path, draft: Draft, *, replace: bool = False) -> Ski
     target = skills_dir / draft.name
     shown = on_one_line(str(target))
     if target.is_symlink():
-        raise UsageError(f"{shown}: is a link, and what it leads to is not overwritten", hint="remove the link")
+        raise UsageError(f"{shown}: is a link; its target is not overwritten", hint="remove the link")
     if target.exists() and not replace:
-        raise UsageError(f"{shown}: exists already", hint="name another folder with -o, or improve it with --from")
+        raise UsageError(f"{shown}: already exists", hint="name another folder with -o, or improve it with --from")
     if target.exists() and not target.is_dir():
         raise UsageError(f"{shown}: is not a folder", hint="move it away")
     mark = secrets.token_hex(6)
@@ -57,7 +57,7 @@ def write_draft(skills_dir: Path, draft: Draft, *, replace: bool = False) -> Ski
         read_skill(made)
         _swap(made, target, skills_dir / f".{draft.name}.{mark}.old")
     except OSError as error:
-        raise EngineError(f"{shown}: the skill cannot be written here ({error.strerror})") from error
+        raise EngineError(f"{shown}: the skill cannot be written to it ({error.strerror})") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return read_skill(target)
@@ -68,7 +68,7 @@ def _write_files(made: Path, draft: Draft) -> None:
         parts = path.split("/")
         hidden = parts[0].casefold() in NOT_FOR_STUDENTS or path == SKILL_FILE
         if hidden or path.startswith("/") or "\\" in path or any(part in ("", ".", "..") for part in parts):
-            raise UsageError(f"{draft.name}: {on_one_line(path)!r} cannot be a file of a skill")
+            raise UsageError(f"{draft.name}: {on_one_line(path)!r} is not a valid file name in a skill")
         target = made / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as file:

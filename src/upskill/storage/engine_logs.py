@@ -77,7 +77,7 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
             _clean(path, clean)
         except (OSError, EngineError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
             notes.append(
-                f"{path.name}: cut short, prompts not searched for your keys; remove it before you share the run"
+                f"{path.name}: incomplete, so it was not searched for your keys; remove it before you share the run"
             )
     return tuple(notes)
 
@@ -86,7 +86,7 @@ def _clean(path: Path, clean: Callable[[str], str]) -> None:
     with open_log(path) as log:
         members = log.infolist()
         if any(member.file_size > MOST_MEMBER_BYTES for member in members):
-            raise zipfile.BadZipFile("no engine writes such a log")
+            raise zipfile.BadZipFile("the log is too large")
         if all(_text(log, member) == clean(_text(log, member)) for member in members):
             return
         beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")

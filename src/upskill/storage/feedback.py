@@ -59,13 +59,15 @@ def read_feedback(path: Path) -> Feedback:
     """The comments of a file; of several on one answer, the last. Raises `UsageError` with every problem found."""
     try:
         if path.exists() and not path.is_file():
-            raise UsageError(f"{on_one_line(str(path))}: is no file", hint=_HOW)
+            raise UsageError(f"{on_one_line(str(path))}: is not a file", hint=_HOW)
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{on_one_line(str(path))}: cannot be read ({error.strerror})", hint=_HOW) from None
     if len(data) > MOST_BYTES:
-        raise UsageError(f"{path}: is larger than {MOST_BYTES // 1_000_000} MB, which no saved comments are", hint=_HOW)
+        raise UsageError(
+            f"{path}: is larger than {MOST_BYTES // 1_000_000} MB, too large for saved comments", hint=_HOW
+        )
     try:
         found = FeedbackFile.model_validate(parse_json(data))
     except ValidationError as error:

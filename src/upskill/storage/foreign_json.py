@@ -67,7 +67,7 @@ def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         double = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key `{double}` stands twice in one object")
+        raise ValueError(f"the key `{double}` appears twice in one object")
     return value
 
 

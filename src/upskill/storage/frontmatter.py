@@ -35,7 +35,7 @@ def parse_skill_text(text: str) -> SkillParts:
     text = text.removeprefix("\ufeff")
     match = _FENCE.match(text)
     if match is None:
-        raise ValueError("SKILL.md does not begin with frontmatter between two lines of ---")
+        raise ValueError("SKILL.md does not start with frontmatter between two lines of ---")
     head, body = match["head"], text[match.end() :]
     if len(head) > MOST_HEAD_CHARACTERS:
         raise ValueError(f"the frontmatter of SKILL.md is longer than {MOST_HEAD_CHARACTERS:,} characters")
@@ -64,7 +64,7 @@ class _Loader(yaml.BaseLoader):
         """Aliases are refused: a few lines of them unfold into gigabytes."""
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it untyped
-            raise yaml.composer.ComposerError(None, None, "an alias (*name) is not read here", mark)
+            raise yaml.composer.ComposerError(None, None, "aliases (*name) are not allowed here", mark)
         return super().compose_node(parent, index)
 
     def construct_scalar(self, node: yaml.ScalarNode) -> str:
@@ -80,7 +80,7 @@ def _load(head: str) -> object:
         return yaml.load(head, Loader=_Loader)
     except yaml.reader.ReaderError as error:
         raise ValueError(
-            f"the frontmatter of SKILL.md is not YAML: it holds the control character U+{error.character:04X}"
+            f"the frontmatter of SKILL.md is not YAML: it contains the control character U+{error.character:04X}"
         ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -135,7 +135,7 @@ def render_skill_text(frontmatter: Mapping[str, object], body: str) -> str:
     if len(head) > MOST_HEAD_CHARACTERS:
         raise ValueError(f"the frontmatter would be longer than {MOST_HEAD_CHARACTERS:,} characters")
     if whole_characters(body) != body:
-        raise ValueError("the body holds a lone surrogate (half a character)")
+        raise ValueError("the body contains a lone surrogate (half a character)")
     return f"---\n{head}---\n{body}"
 
 
@@ -145,7 +145,7 @@ def _bare(text: str) -> str:
 
 def _metadata(value: object) -> dict[str, _Quoted]:
     if not isinstance(value, Mapping):
-        raise ValueError("`metadata` must be a table of texts")
+        raise ValueError("`metadata` must map keys to strings")
     table = {_bare(_text("a key of metadata", key)): _text(f"metadata.{key}", text) for key, text in value.items()}
     if len(table) < len(value):
         raise ValueError("two keys of `metadata` differ only by white space")
@@ -157,16 +157,16 @@ def _metadata(value: object) -> dict[str, _Quoted]:
 def _text(key: str, value: object) -> _Quoted:
     """A value as one line that every reader takes for the same text."""
     if not isinstance(value, str):
-        raise ValueError(f"`{key}` must be a text, not {type(value).__name__}")
+        raise ValueError(f"`{key}` must be a string, not {type(value).__name__}")
     if whole_characters(value) != value:
-        raise ValueError(f"`{key}` holds a lone surrogate (half a character)")
+        raise ValueError(f"`{key}` contains a lone surrogate (half a character)")
     text = one_line(value)
     if not text:
         raise ValueError(f"`{key}` is empty")
     if "---" in text:
-        raise ValueError(f"`{key}` contains ---, at which other readers end the frontmatter")
+        raise ValueError(f"`{key}` contains ---, which ends the frontmatter in other programs")
     if key == "description" and ("<" in text or ">" in text):
-        raise ValueError("`description` contains < or >, which some readers refuse")
+        raise ValueError("`description` contains < or >, which some agents refuse")
     if len(text) > (most := MOST_CHARACTERS.get(key, MOST_HEAD_CHARACTERS)):
         raise ValueError(f"`{key}` has {len(text):,} characters; {most:,} are allowed")
     return _Quoted(text)

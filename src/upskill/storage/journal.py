@@ -104,14 +104,14 @@ class Journal:
                 problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
                 raise EngineError(
                     f"{self.path}: line {number} is damaged: {problem}",
-                    hint="the other lines are sound; remove the damaged one, and only that question is asked again",
+                    hint="the other lines are intact; remove the damaged one, and only that question is asked again",
                 ) from None
 
 
 def _paid(line: bytes) -> PaidAnswer:
     answer = _ANSWERED.validate_json(line)
     if not is_spending(answer.calls, answer.tokens, answer.cost):
-        raise ValueError("it cost less than nothing")
+        raise ValueError("its cost is negative")
     return answer
 
 

@@ -82,7 +82,7 @@ class LookLedger:
         text = json.dumps(_LOOK.dump_python(look, mode="json"), ensure_ascii=False, separators=(",", ":"))
         line = redactor_from(os.environ).clean_own(whole_characters(text)).encode() + b"\n"
         if len(line) > MOST_LINE_BYTES:
-            self._note(f"the look at {look.student} is not kept: it takes {len(line):,} bytes")
+            self._note(f"the look at {look.student} was not saved: {len(line):,} bytes are too many")
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,10 +96,10 @@ class LookLedger:
                         line = b"\n" + line
                 if file.write(line) != len(line):
                     file.truncate(size)
-                    self._note("the disk is full; this look is not counted later")
+                    self._note("the disk is full; this look was not saved and will not count")
                 os.fsync(file.fileno())
         except OSError as error:
-            self._note(f"cannot be written ({error.strerror}); this look is not counted later")
+            self._note(f"cannot be written ({error.strerror}); this look was not saved and will not count")
 
     def _note(self, text: str) -> None:
         note = on_one_line(f"ledger {self.path}: {text}")

@@ -16,7 +16,7 @@ def write_new_files(folder: Path, texts: Mapping[str, str]) -> None:
     there = [name for name in texts if os.path.lexists(folder / name)]
     if there:
         raise UsageError(
-            f"{folder}: nothing was written, because {len(there)} of the files exist",
+            f"{folder}: nothing was written, because {len(there)} of the files already exist",
             problems=[f"{folder / name} exists" for name in there],
             hint="name a new folder: upskill init DIR",
         )
@@ -38,5 +38,5 @@ def write_new_files(folder: Path, texts: Mapping[str, str]) -> None:
             with suppress(OSError):
                 parent.rmdir()
         raise UsageError(
-            f"{folder}: the files cannot be written there ({error.strerror})", hint="name another folder"
+            f"{folder}: the files cannot be written to it ({error.strerror})", hint="name another folder"
         ) from None

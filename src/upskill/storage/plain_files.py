@@ -45,7 +45,7 @@ def read_plain(path: Path, *, most: int = MOST_RECORD_BYTES) -> bytes:
         except OSError as error:
             raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
     if len(data) > most:
-        raise EngineError(f"{path}: is larger than {most // 1_000_000} MB", hint="no run writes such a file")
+        raise EngineError(f"{path}: is larger than {most // 1_000_000} MB", hint="this file was not written by a run")
     return data
 
 
@@ -58,7 +58,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
             if len(line) > MOST_LINE_BYTES:
                 raise EngineError(
                     f"{path}: line {number} is larger than {MOST_LINE_BYTES // 1_000_000} MB",
-                    hint="no run writes such a line",
+                    hint="this line was not written by a run",
                 )
             yield line
 
@@ -90,6 +90,6 @@ def require_plain_folder(folder: Path) -> None:
 def _not_plain(path: Path) -> EngineError:
     what = "a link" if path.is_symlink() else "not an ordinary file with one name"
     return EngineError(
-        f"{path}: cannot be read or written: it is {what}, which upskill never makes in a run folder",
-        hint="look at where this run folder came from; nothing was written",
+        f"{path}: cannot be read or written: it is {what}, which upskill never creates in a run folder",
+        hint="check where this run folder came from; nothing was written",
     )

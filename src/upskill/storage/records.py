@@ -66,13 +66,13 @@ def read_record(path: Path, adapter: TypeAdapter[R], *, wanted: str, missing: st
         record = adapter.validate_json(read_plain(path))
     except FileNotFoundError:
         raise UsageError(
-            f"{path.parent}: {missing}, there is no {path.name} in it", hint="list them: upskill runs"
+            f"{path.parent}: {missing}: it has no {path.name}", hint="list the runs with `upskill runs`"
         ) from None
     except ValidationError as error:
         raise EngineError(on_one_line(f"{path}: cannot be read as {wanted}: {first_problem(error)}")) from None
     if record.format != wanted:
         raise EngineError(
-            on_one_line(f"{path}: is written as {record.format!r}; this version reads {wanted}"), hint=other
+            on_one_line(f"{path}: has the format {record.format!r}; this version reads {wanted}"), hint=other
         )
     return record
 

@@ -48,7 +48,7 @@ def evaluation_in(folder: Path) -> Path:
         return folder
     inner = folder / HELD_OUT
     if not (inner / RUN_FILE).is_file():
-        raise UsageError(f"{folder}: a `generate` that measured nothing on held-out cases, so there is nothing to show")
+        raise UsageError(f"{folder}: this `generate` measured nothing on held-out cases, so there is nothing to show")
     return inner
 
 
@@ -77,7 +77,7 @@ def only_one_in(folder: Path) -> Iterator[None]:
     try:
         if file is not None and not _lock(file):
             raise UsageError(
-                f"{folder}: another process is at work on this run", hint="wait until it has ended, or end it first"
+                f"{folder}: another process is using this run", hint="wait until it ends, or stop it first"
             )
         yield
     finally:
@@ -145,7 +145,7 @@ def remove(folder: Path) -> None:
     """Take a run folder away. Cut short, it leaves a hidden folder that is no run, never half a run."""
     marker = next((name for name in (RUN_FILE, TEACHING_FILE) if (folder / name).is_file()), None)
     if folder.is_symlink() or marker is None:
-        raise EngineError(f"{folder}: not a run folder, left as it is")
+        raise EngineError(f"{folder}: is not a run folder and was not removed")
     hidden = folder.with_name(f".removing-{folder.name}")
     try:
         folder.rename(hidden)

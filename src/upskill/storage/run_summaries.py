@@ -86,7 +86,7 @@ def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
         digest=_text(_object(results.get("skill")).get("digest")),
         results=tuple(_result(_object(student)) for student in _list(_object(results.get("held_out")).get("students"))),
         cost=_spent(results),
-        sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
+        sentence=_text(results.get("sentence")) or f"generate, reached stage: {_text(record.get('stage')) or '?'}",
     )
 
 
@@ -110,7 +110,7 @@ def _read(folder: Path, name: str, wanted: str, more: Callable[[PastRun, Mapping
         return _unreadable(folder, f"{name} is not JSON")
     written_as = _text(record.get("format"))
     if written_as != wanted:
-        return _unreadable(folder, f"{name} is written as {written_as!r}; this version reads {wanted}")
+        return _unreadable(folder, f"{name} has the format {written_as!r}; this version reads {wanted}")
     run = PastRun(
         folder=folder.as_posix(),
         status=_text(record.get("status")) or "unreadable",

@@ -152,7 +152,7 @@ class RunFolder:
         except OSError as error:
             self._reserve.unlink(missing_ok=True)
             raise EngineError(
-                f"{self.path}: there is no room for a run here ({error.strerror})", hint="free some space first"
+                f"{self.path}: there is no space for a run ({error.strerror})", hint="free some space first"
             ) from None
 
     def release_space(self) -> None:
@@ -178,7 +178,7 @@ def run_folder_at(path: Path) -> RunFolder:
     try:
         (path / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise EngineError(f"{path}: a run folder cannot be made here ({error.strerror})") from None
+        raise EngineError(f"{path}: a run folder cannot be created here ({error.strerror})") from None
     return RunFolder(path=path)
 
 
@@ -200,8 +200,8 @@ def new_folder(runs_dir: Path, about: str) -> Path:
             break
     except OSError as error:
         raise EngineError(
-            f"{runs_dir}: a run folder cannot be made here ({error.strerror})",
-            hint="name another place with --runs-dir DIR",
+            f"{runs_dir}: a run folder cannot be created here ({error.strerror})",
+            hint="name another folder with --runs-dir DIR",
         ) from None
     return folder
 
@@ -210,8 +210,8 @@ def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
     if (folder / TEACHING_FILE).is_file() and not (folder / RUN_FILE).exists():
         raise UsageError(
-            f"{folder}: a run of `generate`, not of `eval`",
-            hint=f"go on with it: upskill generate --resume {quote(str(folder))}",
+            f"{folder}: is a run of `generate`, not of `eval`",
+            hint=f"resume it: upskill generate --resume {quote(str(folder))}",
         )
     record = read_record(
         folder / RUN_FILE,
@@ -231,10 +231,10 @@ def _require_sound(record: RunRecord, path: Path) -> None:
     """Raise where a record contradicts itself, or plans more than any run does."""
     turns = max(record.repeats * max(1, len(record.cases)), record.turn_cap or 1)
     if record.repeats < 1 or (record.turn_cap or 1) < 1 or turns > MOST_TURNS:
-        raise EngineError(f"{path}: asks for {turns:,} pairs, which no run does")
+        raise EngineError(f"{path}: asks for {turns:,} pairs, which is more than any run")
     for names in ([case.id for case in record.cases], [student.name for student in record.students]):
         if len(set(names)) < len(names):
-            raise EngineError(f"{path}: names a case or a student twice, which no run does")
+            raise EngineError(f"{path}: names a case or a model twice")
 
 
 def _end_in_words(notes: Iterable[str], students: Iterable[Student], *, interrupted: bool) -> RunEnd:

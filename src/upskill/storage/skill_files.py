@@ -95,7 +95,7 @@ class _Walk:
         info = real.stat()
         if stat.S_ISDIR(info.st_mode):
             if real in above:
-                self.problems.append(f"{inside}: a link that leads back to a folder it is in")
+                self.problems.append(f"{inside}: a link to a folder that contains it")
             else:
                 self.enter(real, inside, above | {real})
         elif stat.S_ISREG(info.st_mode):
@@ -108,12 +108,12 @@ class _Walk:
     def _refusal(self, link: Path, real: Path) -> str | None:
         """Why a link is not followed; `None` if it may be."""
         if not real.is_relative_to(self.root):
-            return f"a link that leaves the skill ({link.readlink()})"
+            return f"a link to a place outside the skill ({link.readlink()})"
         parts = real.relative_to(self.root).parts
         if parts and parts[0].casefold() in NOT_FOR_STUDENTS:
-            return "a link to the cases, which students must not see"
+            return "a link to the cases, which models must not see"
         if not NEVER_PART_OF_A_SKILL.isdisjoint(parts):
-            return f"a link to what is not part of the skill ({link.readlink()})"
+            return f"a link to a file that is not part of the skill ({link.readlink()})"
         return None
 
     def _require_bounds(self) -> None:
@@ -121,15 +121,15 @@ class _Walk:
             raise skill_invalid(
                 f"{self.root.name}: this folder is too large for a skill",
                 [*self.problems, f"more than {MOST_FILES:,} files and folders, or {MOST_BYTES // 1_000_000:,} MB"],
-                hint="is this the right folder? a skill is usually a few files",
+                hint="check the folder; a skill usually has only a few files",
             )
 
 
 def _why(error: OSError) -> str:
     if error.errno == errno.ENOENT:
-        return "a link to nothing"
+        return "a broken link"
     if error.errno == errno.ELOOP:
-        return "a link that leads back to itself"
+        return "a link to itself"
     return f"cannot be read ({error.strerror})"
 
 
@@ -138,16 +138,16 @@ def _require_portable(found: Iterable[FoundFile], problems: list[str]) -> None:
     for file in found:
         other = folded.setdefault(unicodedata.normalize("NFC", file.path).casefold(), file.path)
         if other != file.path:
-            problems.append(f"{file.path}: differs from {other} only by case, which not every system can hold")
+            problems.append(f"{file.path}: differs from {other} only by case, which not every file system supports")
 
 
 def require_inside(folder: Path, path: Path) -> None:
     """Raise `SkillInvalid` where a link leads from this path, which the folder of a skill holds, out of that folder."""
     if not (real := path.resolve()).is_relative_to(folder.resolve()):
         raise skill_invalid(
-            f"{path}: is not read",
-            [f"{path.relative_to(folder)}: a link that leaves the skill ({real})"],
-            hint="replace the link by the file itself; cases elsewhere are named with -t FILE",
+            f"{path}: was not read",
+            [f"{path.relative_to(folder)}: a link to a place outside the skill ({real})"],
+            hint="replace the link with the file, or name a case file with -t FILE",
         )
 
 

@@ -40,7 +40,7 @@ def read_skill(folder: Path) -> Skill:
     files = tuple(describe(file, problems) for file in found)
     if parsed is None or problems:
         raise skill_invalid(
-            f"{root.name}: this skill cannot be used as it is",
+            f"{root.name}: this skill cannot be used",
             problems,
             hint="a skill is a folder with a SKILL.md; see docs/reference/files.md",
         )
@@ -68,12 +68,12 @@ def _skill_root(folder: Path) -> Path:
         if not folder.exists():
             raise UsageError(f"{shown}: no such folder", hint=_nearby_skills(folder.parent))
         if not folder.is_dir():
-            raise UsageError(f"{shown}: not a folder", hint="name the folder that holds SKILL.md")
+            raise UsageError(f"{shown}: not a folder", hint="name the folder of a SKILL.md")
         if not (folder / SKILL_FILE).is_file():
-            raise UsageError(f"{shown}: there is no {SKILL_FILE} in it", hint=_nearby_skills(folder))
+            raise UsageError(f"{shown}: has no {SKILL_FILE}", hint=_nearby_skills(folder))
         return folder.resolve()
     except OSError as error:
-        raise UsageError(f"{shown}: cannot be read ({error.strerror})", hint="name a skill's folder") from None
+        raise UsageError(f"{shown}: cannot be read ({error.strerror})", hint="name the folder of a skill") from None
 
 
 def _nearby_skills(folder: Path) -> str:
@@ -89,7 +89,7 @@ def _parsed(found: list[FoundFile], problems: list[str]) -> SkillParts | None:
     """`SKILL.md` taken apart; `None` when it cannot be, with the reason among the problems."""
     source = next((file.source for file in found if file.path == SKILL_FILE), None)
     if source is None:
-        problems.append(f"there is no {SKILL_FILE}, spelt like this, that could be read")
+        problems.append(f"there is no readable file named {SKILL_FILE} (in capitals)")
         return None
     try:
         with source.open("rb") as file:
@@ -109,11 +109,11 @@ def _parsed(found: list[FoundFile], problems: list[str]) -> SkillParts | None:
 def _description(parsed: SkillParts, problems: list[str]) -> str:
     raw = parsed.frontmatter.get("description", "")
     if not isinstance(raw, str):
-        problems.append("the description in SKILL.md must be a text, not a list or a table")
+        problems.append("the description in SKILL.md must be a string")
         return ""
     description = one_line(raw)
     if not description:
-        problems.append("SKILL.md has no description, by which agents choose a skill")
+        problems.append("SKILL.md has no description, which agents need to choose a skill")
     return description
 
 
@@ -123,11 +123,11 @@ def _name_and_notes(frontmatter: Mapping[str, object], root: Path) -> tuple[str,
     name = _safe_name(written or root.name)
     notes: list[str] = []
     if not written:
-        notes.append(f"SKILL.md has no name; called {name} after its folder")
+        notes.append(f"SKILL.md has no name, so the name of its folder is used: {name}")
     elif name != written:
-        notes.append(f"the name {written!r} is not valid under the Agent Skills specification; called {name} here")
+        notes.append(f"the name {written!r} is not valid under the Agent Skills specification; {name} is used instead")
     if name != root.name:
-        notes.append(f"the name {name} differs from the folder's, {root.name}; some agents refuse that")
+        notes.append(f"the name {name} differs from the name of its folder, {root.name}; some agents refuse that")
     return name, tuple(notes)
 
 
@@ -141,7 +141,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
     size = sum(file.size for file in skill.files)
     if len(skill.files) > MOST_HANDED_FILES or size > MOST_HANDED_BYTES:
         raise UsageError(
-            f"{skill.name}: {len(skill.files):,} files of {size:,} bytes are too much to lay into a sandbox",
+            f"{skill.name}: {len(skill.files):,} files of {size:,} bytes are too much for a sandbox",
             hint=f"at most {MOST_HANDED_FILES} files and {MOST_HANDED_BYTES:,} bytes; or use --harness chat",
         )
     known = {file.path: file.sha256 for file in skill.files}
@@ -152,7 +152,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
         except OSError as error:
             raise EngineError(f"{skill.name}: {file.path} cannot be read ({error.strerror})") from None
     if {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()} != known:
-        raise UsageError(f"{skill.name}: changed while it was read", hint="try again")
+        raise UsageError(f"{skill.name}: changed while it was being read", hint="try again")
     return contents
 
 
@@ -165,7 +165,7 @@ def copy_skill(source: Path, target: Path) -> None:
         raise skill_invalid(f"{root.name}: this skill cannot be copied", problems)
     shown = on_one_line(str(target))
     if target.exists() or target.is_symlink():
-        raise UsageError(f"{shown}: exists already", hint="name a folder that does not exist yet")
+        raise UsageError(f"{shown}: already exists", hint="name a folder that does not exist yet")
     if target.resolve().is_relative_to(root):
         raise UsageError(f"{shown}: is inside the skill that would be copied", hint="name a folder outside it")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
@@ -177,7 +177,7 @@ def copy_skill(source: Path, target: Path) -> None:
             copy.chmod(file.source.stat().st_mode & 0o777)  # never setuid, setgid or sticky
         beside.rename(target)
     except OSError as error:
-        raise EngineError(f"{shown}: the skill cannot be copied here ({error.strerror})") from error
+        raise EngineError(f"{shown}: the skill cannot be copied to it ({error.strerror})") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -187,19 +187,19 @@ def write_skill(
 ) -> Skill:
     """Write a new `SKILL.md` into the folder of that name. A name, wherever it came from, cannot leave `skills_dir`."""
     if not is_skill_name(name):
-        raise UsageError(f"{on_one_line(name)!r} cannot be the name of a skill", hint=NAME_RULE)
+        raise UsageError(f"{on_one_line(name)!r} is not a valid name of a skill", hint=NAME_RULE)
     try:
         text = render_skill_text({**(fields or {}), "name": name, "description": description}, body)
     except ValueError as error:
         raise UsageError(on_one_line(f"{name}: {error}")) from None
     folder = skills_dir / name
     if folder.is_symlink():
-        raise UsageError(f"{folder}: is a link, and what it leads to is not overwritten", hint="remove the link")
+        raise UsageError(f"{folder}: is a link; its target is not overwritten", hint="remove the link")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / SKILL_FILE, text)
     except OSError as error:
-        raise EngineError(f"{folder}: the skill cannot be written here ({error.strerror})") from error
+        raise EngineError(f"{folder}: the skill cannot be written to it ({error.strerror})") from error
     return read_skill(folder)
 
 

@@ -55,8 +55,8 @@ _LOSE = (
     " DO UPDATE SET lost = lost + excluded.lost, expires_at = excluded.expires_at"
 )
 _PRUNE = "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials {which} ORDER BY expires_at LIMIT 2000)"
-_NOTHING = "nothing is reused or kept"
-_HELD = "is held by another process; not everything is kept"
+_NOTHING = "no answers are reused or cached"
+_HELD = "is locked by another process; some answers were not cached"
 
 _Waiting = tuple[Trial, str | None, datetime]
 """A trial, the digest of its fingerprint, and when it was handed in."""
@@ -64,11 +64,11 @@ T = TypeVar("T")
 
 
 class SqliteStore:
-    """The store at `path`, made if it is not there. Use it in a `with` block, from any thread.
+    """The answer cache at `path`, created if it does not exist. Use it in a `with` block, from any thread.
 
-    Opening never fails: where there can be no store, nothing is recalled, nothing is kept, and `notes` says why.
-    `keep` commits at once, and what is committed survives kill -9. Where another process holds the file, the trial
-    waits for the next `keep`, or for the end. `recall` sees what was committed, by any process; `flush` commits.
+    Opening never fails: without a usable file nothing is recalled or kept, and `notes` says why. `keep` commits, and
+    committed answers survive kill -9. While another process holds the file, answers wait for the next `keep` or the
+    end. `recall` sees the commits of all processes; `flush` commits.
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class SqliteStore:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the report should know about the store; complete once it is closed."""
+        """Remarks for the report; complete once the cache is closed."""
         return tuple(self._notes)
 
     def recall(
         self, trial_id: str, *, fingerprint: str | None, newest_after: datetime | None = None
     ) -> StoredTrial | None:
-        """The stored trial of this identity, if it is newer than that moment and what is served is the same.
+        """The cached answer of this identity, if it is new enough and the endpoint serves the same model.
 
-        Without a moment the store's own age limit holds. An unknown fingerprint equals only an unknown one.
+        Without `newest_after` the age limit of the cache applies. An unknown fingerprint equals only an unknown one.
         """
         self._require_open()
         now = self._clock()
@@ -117,9 +117,9 @@ class SqliteStore:
             return None if self._damaged else self._try(lambda file: _find(file, *wanted), patience=BUSY_SECONDS)
 
     def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
-        """Keep a scored trial; of an errored one only how many answers it lost. Commits, unless the file is held.
+        """Cache a scored answer; for an errored one, only count its lost answers. Commits, unless the file is held.
 
-        What is stored already stays, unless it is too old, damaged, or was answered by something else.
+        An earlier answer stays, unless it is too old, damaged, or came from another model.
         """
         self._require_open()
         if not isinstance(trial.outcome, Scored) and not trial.lost_answers:
@@ -135,7 +135,7 @@ class SqliteStore:
                 self._write(patience=_MOMENT_SECONDS)
 
     def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
-        """Answers that were lost in all trials of this identity, also those that wait to be written."""
+        """Answers lost under this identity, including those not yet written."""
         self._require_open()
         served, now = _hidden(fingerprint), microseconds(self._clock())
         with self._lock:
@@ -144,15 +144,15 @@ class SqliteStore:
             return (row or 0) + sum(trial.lost_answers for trial in waiting)
 
     def reserve(self, trial_id: str, *, fingerprint: str | None) -> bool:
-        """Whether this process may buy a trial now; false while another process is buying the same one.
+        """Whether this process may ask for an answer now; false while another process is asking for the same one.
 
-        Where nothing can be kept nobody waits.
+        Without a usable file it is always true.
         """
         with self._lock:
             return not self._keeping or self._reservations.take(f"{trial_id} {_hidden(fingerprint)}")
 
     def release(self, trial_id: str, *, fingerprint: str | None) -> None:
-        """Let others buy a trial, or find it: where it waits to be written, once it is."""
+        """End a reservation, once the answer is written."""
         with self._lock:
             self._to_release.append(f"{trial_id} {_hidden(fingerprint)}")
             if not self._waiting:
@@ -169,7 +169,7 @@ class SqliteStore:
             self._write(patience=BUSY_SECONDS)
 
     def close(self) -> None:
-        """Commit what is waiting and let go of the file. Closing twice is harmless."""
+        """Commit what is waiting and close the file. Closing twice is harmless."""
         with self._lock:
             if self._closed:
                 return
@@ -182,7 +182,7 @@ class SqliteStore:
                 self._connection.close()
                 self._connection = None
         if self._damaged:
-            self._move_aside("was found damaged")
+            self._move_aside("was damaged")
 
     def __enter__(self) -> Self:
         return self
@@ -204,13 +204,13 @@ class SqliteStore:
                     case "ours":
                         return connect(self.path)
                     case "newer":
-                        self._note(f"was written by a newer version of upskill and is left alone; {_NOTHING}")
+                        self._note(f"was written by a newer version of upskill; {_NOTHING}")
                         return None
                     case "foreign":
-                        self._move_aside("was something else")
+                        self._move_aside("was not a cache of upskill")
                     case _:
                         self._move_aside("was damaged")
-            self._note(f"cannot be made; {_NOTHING}")
+            self._note(f"cannot be created; {_NOTHING}")
         except OSError as error:
             self._note(f"cannot be used ({error.strerror}); {_NOTHING}")
         except FAILURES as error:
@@ -229,12 +229,12 @@ class SqliteStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            self._note(f"{why} and cannot be moved aside ({error.strerror})")
+            self._note(f"{why} and cannot be renamed ({error.strerror})")
             return
-        self._note(f"{why}; it was moved to {aside} and a new one is begun")
+        self._note(f"{why}; it was renamed to {aside}, and a new one was created")
 
     def _note(self, text: str) -> None:
-        note = on_one_line(f"trial store {self.path}: {text}")
+        note = on_one_line(f"cache {self.path}: {text}")
         if note not in self._notes:
             self._notes.append(note)
 
@@ -281,7 +281,7 @@ class SqliteStore:
                 self._damaged, self._keeping = True, False
             elif not is_busy(error):
                 self._keeping = False
-                self._note(f"cannot be used any longer ({error}); nothing more is kept")
+                self._note(f"can no longer be used ({error}); no more answers are cached")
             return None
 
     def _stays(self, file: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> bool:

@@ -201,6 +201,6 @@ def read_teaching_run(folder: Path) -> TeachingRecord:
         folder / TEACHING_FILE,
         _RECORD,
         wanted=TEACHING_FORMAT,
-        missing="not the run folder of a generate",
-        other="go on with it with the version of upskill that wrote it",
+        missing="not a run folder of `generate`",
+        other="resume it with the version of upskill that wrote it",
     )

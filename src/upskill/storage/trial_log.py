@@ -29,7 +29,7 @@ from upskill.storage.run_folders import hold
 _TRIAL = TypeAdapter(Trial)
 _FILES_KEY = b'"files":{'
 """Inside a text the quotes would be escaped, so this is found only where the key is."""
-_FULL_DISK_HINT = "free some space; everything finished so far is kept"
+_FULL_DISK_HINT = "free some space; all finished answers are saved"
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 """Not a disk: there is nothing to bring anything to."""
 
@@ -73,7 +73,7 @@ def trial_from_json(line: bytes) -> Trial:
         raise UnreadableTrial(str(error)) from None
     usage = trial.usage
     if not is_spending(trial.calls, trial.lost, usage.input_tokens, usage.output_tokens, usage.cost):
-        raise UnreadableTrial("it cost less than nothing")
+        raise UnreadableTrial("its cost is negative")
     return replace(trial, files=files) if files else trial
 
 
@@ -130,7 +130,7 @@ class TrialLog:
                 except UnreadableTrial as error:
                     raise EngineError(
                         f"{self.path}: line {number} is damaged: {error}",
-                        hint="the lines before it are sound; remove the damaged one to read the rest",
+                        hint="the lines before it are intact; remove the damaged one to read the rest",
                     ) from None
                 yield trial
 
@@ -198,8 +198,8 @@ class TrialWriter:
     def _require_synced(self) -> None:
         if self._sync_error is not None:
             raise EngineError(
-                f"{self._path}: cannot be brought to the disk ({self._sync_error.strerror})",
-                hint="the last trials may be lost if the machine stops now",
+                f"{self._path}: cannot be written to disk ({self._sync_error.strerror})",
+                hint="the last answers may be lost if the machine stops now",
             ) from self._sync_error
 
     def close(self) -> None:

@@ -1,5 +1,4 @@
-"""What a trial store promises: the scored trials of earlier runs, so that nothing is bought twice, and how many answers
-were lost before they were scored, so that buying again forgets nothing."""
+"""The contract of an answer cache: the scored answers of earlier runs, and how many answers were lost before them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +10,7 @@ from upskill.domain import Trial
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredTrial:
-    """A trial that was bought before, as it was then: the names, the case and the grade are those of that run."""
+    """A cached answer with the names, the case and the grade of the run that asked for it."""
 
     trial: Trial
     stored_at: datetime
@@ -58,7 +57,7 @@ class Reserving(TrialStore, Protocol):
 
 
 def default_store_path() -> Path:
-    """Where the store lies unless told otherwise. Ask before a run: the engine is given a cache folder of its own."""
+    """The default path of the cache. Call it before a run, because the engine gets another cache folder."""
     from platformdirs import user_cache_path
 
     return user_cache_path("upskill", appauthor=False) / "trials.sqlite3"

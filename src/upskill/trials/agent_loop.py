@@ -85,7 +85,7 @@ class SandboxSetup:
                 close=self._sandboxes.close,
             )
         except Exception as error:
-            raise SandboxLost(f"the sandbox did not open: {error}") from error
+            raise SandboxLost(f"the sandbox could not be opened: {error}") from error
         return sandbox_tools
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ async def _collect_and_close(sandbox_tools: SandboxTools, pending: PendingTrial)
         with anyio.fail_after(MOST_CLEARING_SECONDS):
             pending.files, pending.removed = await sandbox_tools.take()
     except TimeoutError:
-        pending.sandbox_lost = "the sandbox did not hand out its files in time"
+        pending.sandbox_lost = "the sandbox did not return its files in time"
     except FileRefused as refusal:
         pending.files_refused = str(refusal)
     except SandboxLost as error:

@@ -130,7 +130,7 @@ PASSAGE = read_words("passage.md")
 def passage_block(case: Case) -> str:
     """The passage that a case rests on, between two tags. Raises where it names none."""
     if case.passage is None:
-        raise ValueError(f"{case.id}: names no passage, so it has no ceiling")
+        raise ValueError(f"{case.id}: names no passage")
     return PASSAGE.format(passage=case.passage.strip())
 
 

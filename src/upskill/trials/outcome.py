@@ -74,7 +74,7 @@ def outcome_of(ending: Ending) -> Outcome:
     if ending.files_refused and ending.grade is not None:
         return Scored(end="file limit", grade=ending.grade)
     if ending.stop is None or ending.grade is None:
-        return Errored(fault=ending.fault or "crash", message="it ended without an answer or a grade")
+        return Errored(fault=ending.fault or "crash", message="the engine returned no answer or no grade")
     return Scored(end=_end_of(ending), grade=ending.grade)
 
 

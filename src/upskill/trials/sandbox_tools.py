@@ -116,7 +116,7 @@ class SandboxTools:
         try:
             await self._call(partial(self._sandbox.put, self._case.files))
         except FileRefused as refusal:
-            raise SandboxLost(f"the case's files could not be laid out: {refusal}") from None
+            raise SandboxLost(f"the files of the case could not be written: {refusal}") from None
 
     @property
     def tools(self) -> list[Tool]:

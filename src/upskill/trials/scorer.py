@@ -32,7 +32,7 @@ def graded(find: Find, grade: Grader) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the engine's signature
         pending = find(state)
         if pending.found is not None:
-            return Score(value=0, explanation="bought and graded by another evaluation")
+            return Score(value=0, explanation="asked and graded by another evaluation")
         answer = Answer(text=final_text(state.output), files=pending.files, removed=pending.removed)
         if pending.files_refused is not None:
             # The student's own doing, so it is a failed answer and no fault of a check.

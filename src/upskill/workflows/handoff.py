@@ -97,16 +97,18 @@ def answer_question(folder: Path, number: int, text: str) -> HandoffQuestion:
     found = [one for one in questions_in(folder) if one.number == number]
     if not found:
         known = ", ".join(str(one.question.number) for one in handoff_status(folder).open) or "none"
-        raise UsageError(f"{folder}: there is no question {number}", hint=f"open questions: {known}")
+        raise UsageError(f"{folder}: has no question {number}", hint=f"open questions: {known}")
     if len(found) > 1:
-        raise UsageError(f"{folder}: two questions have the number {number}", hint="name the folder of one of them")
+        raise UsageError(
+            f"{folder}: has two questions with the number {number}", hint="name its subfolder cases or skill"
+        )
     (question,) = found
     there, problems = answer_of(question, form_problems)
     if problems:
         raise AnswerRefused(
-            f"question {number}: the file {question.answer_path} is there, and cannot be used",
+            f"question {number}: the file {question.answer_path} exists but cannot be used",
             problems=problems,
-            hint="mend it, or remove it and answer again",
+            hint="fix it, or remove it and answer again",
         )
     if there is not None or question.answered_at is not None:
         raise AnsweredAlready(
@@ -124,13 +126,13 @@ def _usable(question: HandoffQuestion, text: str) -> str:
         raise AnswerRefused(
             f"question {question.number} ({question.purpose}): its schema cannot be used",
             problems=[str(error)],
-            hint=f"remove {question.path} and resume the run: the question is asked again",
+            hint=f"remove {question.path} and resume the run; the question is then asked again",
         ) from None
     if problems := form_problems(text, schema):
         raise AnswerRefused(
             f"question {question.number} ({question.purpose}): this answer cannot be used",
             problems=problems,
-            hint=f"mend it and hand it in again; the form is in {question.path}",
+            hint=f"fix it and submit it again; the form is described in {question.path}",
         )
     return text if schema is None else json.dumps(value_in(text, schema), indent=2, ensure_ascii=False) + "\n"
 
@@ -161,8 +163,8 @@ def handoff_folder(endpoint: Endpoint, *, run: Path | None) -> Path:
         return Path(endpoint.folder)
     if run is None:
         raise UsageError(
-            "handoff: this command has no run folder that could hold the questions",
-            hint="name a folder for them: --model handoff/DIR",
+            "handoff: this command has no run folder for the questions",
+            hint="name a folder: --model handoff/DIR",
         )
     return run / "handoff"
 

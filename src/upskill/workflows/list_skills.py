@@ -32,7 +32,7 @@ class ListedSkill:
 def list_skills(folder: Path, *, runs_dir: Path | None = None) -> Iterator[ListedSkill]:
     """Every skill below a folder, in order of their paths. Past runs are looked for in `runs_dir`."""
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder", hint="name the folder that holds your skills")
+        raise UsageError(f"{folder}: no such folder", hint="name the folder of your skills")
     runs = [] if runs_dir is None else [run for run in storage.past_runs(runs_dir) if run.results]
     for path in storage.find_skills(folder):
         try:

@@ -42,7 +42,9 @@ def read_trace(
     read.
     """
     if budget < SMALLEST_BUDGET:
-        raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
+        raise UsageError(
+            f"a budget of {budget} tokens is too small for a digest", hint=f"give at least {SMALLEST_BUDGET}"
+        )
     reader = _Reader(
         source=_Source(budget=budget, environment=environment),
         folder=folder,
@@ -87,7 +89,7 @@ class _Reader:
 
     def _read_last(self, asked: str) -> str:
         if (self.folder / asked).exists():
-            self.progress.note(f"there is a file named {asked} here; to read that one, type ./{asked}")
+            self.progress.note(f"there is also a file named {asked} here; to read it, type ./{asked}")
         agent = agent_named(asked.removeprefix("last:")) if asked != "last" else None
         search = find_sessions(self.folder, environment=self.environment, agent=agent)
         refused: list[str] = []
@@ -96,12 +98,12 @@ class _Reader:
                 return self._read_session(session)
             except UsageError as error:
                 # The newest session can still be empty.
-                self.progress.note(f"passed over: {error.message}")
+                self.progress.note(f"skipped: {error.message}")
                 refused.append(error.message)
         raise UsageError(
-            f"{asked}: no session of this folder was found ({self.folder})",
-            hint="pass the file of the session; it may have been recorded in another folder",
-            problems=[*refused, *(f"looked at {where}" for where in search.looked)],
+            f"{asked}: no session was recorded in this folder ({self.folder})",
+            hint="name the file of the session; it may have been recorded in another folder",
+            problems=[*refused, *(f"searched {where}" for where in search.looked)],
         )
 
     def _read_session(self, session: Session) -> str:
@@ -189,13 +191,13 @@ def _mode(path: Path, asked: str) -> int:
     except FileNotFoundError:
         raise UsageError(
             f"{asked}: no such file or folder",
-            hint="pass a recording, a folder of them, or `last` for the newest session of this folder",
+            hint="name a session, a folder of sessions, or `last` for the newest session of this folder",
         ) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"{asked}: cannot be read: {reason}", hint="check the path and its permissions") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISFIFO(mode)):
-        raise UsageError(f"{asked}: neither a file nor a folder", hint="pass a recording, or pipe it in and pass -")
+        raise UsageError(f"{asked}: is neither a file nor a folder", hint="name a session, or pipe it in and pass -")
     return mode
 
 
@@ -204,7 +206,7 @@ def _read_folder(folder: Path, source: _Source) -> None:
     for path in recordings_below(folder):
         found += 1
         if found > MOST_FILES:
-            source.notes.append(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not looked at")
+            source.notes.append(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not read")
             break
         name = path.relative_to(folder).as_posix()
         try:
@@ -216,11 +218,11 @@ def _read_folder(folder: Path, source: _Source) -> None:
         except UpskillError as error:
             source.refused.append(f"{name}: {error.message.removeprefix(f'{path}: ')}")
     if texts:
-        source.notes.append(f"{count(texts, 'plain text file')} not read: pass such a file by its own name")
+        source.notes.append(f"{count(texts, 'plain text file')} not read; name a text file itself to read it")
     if not source.traces:
         raise UsageError(
-            f"{folder.as_posix()}: no recording in it",
-            hint="pass a file that an agent recorded, or `last` for the newest session of this folder",
+            f"{folder.as_posix()}: contains no session",
+            hint="name a file that an agent recorded, or `last` for the newest session of this folder",
             problems=[
                 *source.refused[:10],
                 *([f"and {len(source.refused) - 10} more"] if len(source.refused) > 10 else []),
@@ -237,7 +239,7 @@ def _is_text(path: Path) -> bool:
 def _spooled(piped: BinaryIO | None) -> Iterator[Path]:
     """What is piped in, as a temporary private file: readers read more than once."""
     if piped is None:
-        raise UsageError("-: nothing is piped in", hint="pipe a recording in, or pass its path")
+        raise UsageError("-: nothing was piped in", hint="pipe a session in, or name its path")
     with tempfile.TemporaryDirectory(prefix="upskill-") as place:
         path = Path(place) / "stdin"
         path.touch(mode=0o600)
@@ -246,6 +248,6 @@ def _spooled(piped: BinaryIO | None) -> Iterator[Path]:
             while chunk := piped.read(_CHUNK):
                 size += len(chunk)
                 if size > _MOST_PIPED:
-                    raise UsageError("-: more than 4 GB piped in", hint="save it to a file and pass that")
+                    raise UsageError("-: more than 4 GB were piped in", hint="save it to a file and name the file")
                 file.write(chunk)
         yield path

@@ -28,7 +28,7 @@ def test_sample_cases_of_the_field_are_unproven_and_three_of_seven_leak(
     assert found.state == "unproven"
     assert ("leaks" in found.labels) == leaked
     said = [reason.saw for reason in found.reasons]
-    assert any(("what is expected" if leaked else "part of what is expected") in line for line in said)
+    assert any(("the expected text" if leaked else "part of the expected text") in line for line in said)
 
 
 @pytest.mark.parametrize(

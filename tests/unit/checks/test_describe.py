@@ -14,8 +14,8 @@ from upskill.domain.case import Json
         ("excludes", "systemctl", "the answer does not contain 'systemctl'"),
         ("equals", "7413", "the whole answer is '7413'"),
         ("regex", r"\b47\b", r"the answer matches the pattern \b47\b"),
-        ("file", "a.txt", "the file a.txt is there"),
-        ("file", {"path": "a.txt", "absent": True}, "the file a.txt is not there"),
+        ("file", "a.txt", "the file a.txt exists"),
+        ("file", {"path": "a.txt", "absent": True}, "the file a.txt does not exist"),
         ("file", {"path": "a", "contains": "x", "matches": "^y"}, "the file a contains 'x' and matches the pattern ^y"),
         ("command", "make check | tail", "make check | tail\nexits with 0"),
         (

@@ -51,8 +51,8 @@ def test_the_only_block_without_a_name_is_the_file_that_is_asked_for() -> None:
 
 
 def test_what_is_not_there_is_said_with_what_is() -> None:
-    assert run_check("file", "a.py", files={"b.py": b""}).saw == "there is no a.py; there is b.py"
-    assert run_check("file", "a.py", "nothing").saw == "there is no a.py; there is no file"
+    assert run_check("file", "a.py", files={"b.py": b""}).saw == "a.py is missing; found b.py"
+    assert run_check("file", "a.py", "nothing").saw == "a.py is missing; found no file"
     assert "leads out of its folder" in run_check("file", "a.py", "```py ../a.py\n```").saw
     assert "is not closed" in run_check("file", "a.py", "```py a.py\nx").saw
 
@@ -74,7 +74,7 @@ def test_bytes_that_are_no_text_match_nothing() -> None:
         ({"path": "a", "contains": ""}, "`file: contains` is empty"),
         ({"path": "a", "matches": "("}, "`file: matches` does not compile"),
         ({"path": "a", "absent": False}, "`file`: `absent` can only be true"),
-        ({"path": "a", "absent": True, "contains": "x"}, "`file`: a file that is `absent` says nothing"),
+        ({"path": "a", "absent": True, "contains": "x"}, "`file`: a file that is `absent` has no content"),
     ],
 )
 def test_a_wrong_spec_is_explained(spec: Json, problem: str) -> None:

@@ -61,7 +61,7 @@ def test_a_kind_that_is_nearly_right_is_corrected(typed: str, meant: str) -> Non
 
 def test_a_kind_like_no_other_gets_the_list_of_kinds() -> None:
     (problem,) = check_problems(Check(kind="zzz", spec="9.0"))
-    assert problem.startswith("unknown kind of check `zzz`; known are command, contains, equals,")
+    assert problem.startswith("unknown kind of check `zzz`; known: command, contains, equals,")
 
 
 def test_prose_for_a_judge_says_what_to_do_instead() -> None:

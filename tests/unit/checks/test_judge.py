@@ -98,12 +98,12 @@ def better(*words: str) -> list[str]:
         (
             ("A", "A", "A", "A"),
             False,
-            "judge: disagrees with itself when asked again or in the other order: 2 better, 2 worse",
+            "judge: gave different verdicts when asked again or in the other order: 2 better, 2 worse",
         ),
         (
             ("A", "B", "A", "A"),
             False,
-            "judge: disagrees with itself when asked again or in the other order: 3 better, 1 worse",
+            "judge: gave different verdicts when asked again or in the other order: 3 better, 1 worse",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_without_a_judge_prose_cannot_be_graded_and_with_one_it_can() -> None:
     [
         (3, "`judge` must be a rubric"),
         ("", "`judge`: `rubric` must be a text"),
-        ({}, "`judge`: says nothing to judge by"),
+        ({}, "`judge`: has nothing to judge by"),
         ({"statements": []}, "`judge`: `statements` must be a list"),
         ({"statements": ["a", " "]}, "`judge`: a statement is empty"),
         ({"rubric": "r", "against": "the best"}, "`judge`: `against` can only be"),

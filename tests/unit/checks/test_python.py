@@ -82,14 +82,14 @@ def test_what_a_plug_in_needs_is_what_it_declares() -> None:
     ("spec", "problem"),
     [
         (3, "`python` must be the name of a plug-in"),
-        ("t-lenght", "`python`: there is no plug-in `t-lenght`: installed are"),
+        ("t-lenght", "`python`: there is no plug-in `t-lenght`: installed:"),
         ({"name": "t-length", "given": 3}, "`python`: `given` is not a known key"),
         ({"name": "t-length", "with": {"most": "x"}}, "`python`: t-length: `most` must be a number"),
-        ({"name": "t-length", "with": 3}, "`python`: t-length: cannot look at `with`: AttributeError"),
+        ({"name": "t-length", "with": 3}, "`python`: t-length: cannot check `with`: AttributeError"),
         ("t-gone", "`python`: t-gone (no_such_module:x) cannot be loaded: ModuleNotFoundError"),
         ("t-nowhere", "`python`: t-nowhere (plug_in_for_tests:nowhere) cannot be loaded: AttributeError"),
-        ("t-number", "`python`: t-number (plug_in_for_tests:number) is no function"),
-        ("t-greedy", "`python`: t-greedy: `needs` may hold files and sandbox"),
+        ("t-number", "`python`: t-number (plug_in_for_tests:number) is not a function"),
+        ("t-greedy", "`python`: t-greedy: `needs` may contain files and sandbox"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_runs(spec: Json, problem: str) -> None:
@@ -106,9 +106,9 @@ def test_an_unknown_plug_in_is_answered_with_the_installed_ones() -> None:
 def test_a_plug_in_that_crashes_raises_instead_of_failing_the_answer() -> None:
     with pytest.raises(ZeroDivisionError):
         run_check("python", "t-crashes", "x")
-    with pytest.raises(PluginFault, match="handed back str, not a Finding"):
+    with pytest.raises(PluginFault, match="returned str, not a Finding"):
         run_check("python", "t-vague", "x")
-    with pytest.raises(PluginFault, match="asks for a sandbox, and none was given"):
+    with pytest.raises(PluginFault, match="asks for a sandbox, but does not declare it"):
         run_check("python", "t-runs", "x", context=GradingContext())
     with pytest.raises(PluginFault, match="there is no plug-in"):
         run_check("python", "t-unknown", "x")

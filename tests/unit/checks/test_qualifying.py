@@ -27,7 +27,7 @@ def saw(qualification: Qualification) -> str:
     ("prompt", "check", "reason"),
     [
         ("Which editor?", {"excludes": "nano"}, "the empty answer passes"),
-        ("Which port, 8472 or 8080?", {"contains": "8472"}, "the echoed prompt passes"),
+        ("Which port, 8472 or 8080?", {"contains": "8472"}, "the prompt itself passes"),
         ("Is it allowed?", {"regex": r"(?i)\b(no|not|can't)\b"}, "a polite refusal passes (“I'm sorry, but I can't"),
         ("Say sorry in German.", {"contains": "leid"}, "a polite refusal passes (“Es tut mir leid"),
         ("List colours.", {"regex": '"List colours'}, "that repeats the prompt passes"),
@@ -116,7 +116,7 @@ def test_a_check_that_breaks_on_the_reference_is_rejected_and_not_raised(monkeyp
     monkeypatch.setitem(checks.KINDS, "broken", Broken())
     found = state_of(case("Throw.", {"broken": True}, reference="heads"))
     assert found.state == "rejected"
-    assert "a check breaks on the reference: ZeroDivisionError: by nothing" in saw(found)
+    assert "a check crashes on the reference: ZeroDivisionError: by nothing" in saw(found)
 
 
 def test_a_case_without_a_reference_is_unproven() -> None:
@@ -135,7 +135,7 @@ def test_a_case_that_tells_its_reference_from_mutants_is_qualified() -> None:
 def test_a_wordy_reference_that_passes_when_cut_is_unproven_and_says_what_to_change() -> None:
     found = state_of(case("Which port?", {"contains": "8472"}, reference="8472 is what it listens on by default."))
     assert found.state == "unproven"
-    assert saw(found).startswith("cut short, the reference still passes: only the first half")
+    assert saw(found).startswith("the reference still passes when cut: only the first half")
     assert "shorten the reference" in found.reasons[0].change
 
 
@@ -152,7 +152,7 @@ def test_mutants_that_slip_through_are_named() -> None:
     )
     assert found.state == "unproven"
     assert any("4 became" in what for what in found.slipped)
-    assert "mutants of the reference pass" in saw(found)
+    assert "altered copies of the reference pass" in saw(found)
 
 
 def test_words_beside_files_are_not_held_against_a_case_that_checks_files_only() -> None:
@@ -170,7 +170,7 @@ def test_a_judge_that_is_not_asked_leaves_a_case_unproven_and_rejects_nothing() 
     judged = case("Explain.", {"judge": "Is it polite?"}, {"excludes": "damn"}, reference="Gladly.")
     found = state_of(judged)
     assert found.state == "unproven"
-    assert "its judge is not asked here" in saw(found)
+    assert "the judge was not asked here" in saw(found)
 
 
 def test_without_a_sandbox_a_case_that_runs_programs_is_unproven_unless_its_reference_fails() -> None:

@@ -59,8 +59,8 @@ def test_what_matched_is_quoted_and_cut() -> None:
         ("(?R)", "`regex` calls itself"),
         ("(a(?1)?b)", "`regex` calls itself or a group"),
         ("(?P<n>x(?&n)?)", "`regex` calls itself or a group"),
-        ("(?:(?:(?:a{100}){100}){100}){100}", "`regex` repeats a repeat too often"),
-        ("(?:[ab]{1000}){1000}", "`regex` repeats a repeat too often"),
+        ("(?:(?:(?:a{100}){100}){100}){100}", "`regex` nests counted repeats too deeply"),
+        ("(?:[ab]{1000}){1000}", "`regex` nests counted repeats too deeply"),
         ("a{999999999999}", "`regex`"),
     ],
 )

@@ -66,26 +66,26 @@ def test_whole_numbers_and_fractions_differ_where_the_format_tells_them_apart() 
 def test_of_several_blocks_the_one_in_the_language_counts() -> None:
     assert run_check("json", {}, "```sh\nls\n```\n```json\n{}\n```").passed
     seen = run_check("json", {}, "```json\n{}\n```\n```json\n{}\n```")
-    assert (seen.passed, seen.saw) == (False, "2 fenced blocks, 2 of them json; one is looked at")
+    assert (seen.passed, seen.saw) == (False, "2 fenced blocks, 2 of them json; only one is expected")
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "saw"),
     [
         ("json", "not json", "not json: Expecting value, line 1 column 1"),
-        ("json", '{"a": 1, "a": 2}', "not json: the key 'a' stands twice"),
-        ("json", "[NaN]", "not json: NaN is no JSON value"),
-        ("json", "9" * 5_000, "not json: holds a number with thousands of digits"),
+        ("json", '{"a": 1, "a": 2}', "not json: the key 'a' appears twice"),
+        ("json", "[NaN]", "not json: NaN is not a JSON value"),
+        ("json", "9" * 5_000, "not json: contains a number with thousands of digits"),
         ("json", "[" * 50_000, "not json: nested too deeply"),
         ("json", "[" * 110 + "]" * 110, "nested more than 100 deep"),
         ("json", " " * 600_000, "not read as json: longer than"),
         ("toml", "[a]\n[a]", "not toml: "),
         ("toml", "a = " + "[" * 5_000 + "]" * 5_000, "not toml: nested too deeply"),
         ("yaml", "a: [", "not yaml: "),
-        ("yaml", "a: 1\na: 2", "not yaml: the key 'a' stands twice"),
+        ("yaml", "a: 1\na: 2", "not yaml: the key 'a' appears twice"),
         ("yaml", "--- a\n--- b", "not yaml: expected a single document"),
         ("yaml", "[" * 50_000, "not yaml: nested more than 100 deep"),
-        ("yaml", "&a [*a]", "not yaml: an alias stands inside what it names"),
+        ("yaml", "&a [*a]", "not yaml: an alias refers to itself"),
         ("yaml", "!!python/object/apply:os.system ['true']", "not yaml: could not determine a constructor"),
         ("yaml", "a: !!int ''", "not yaml: "),
         ("yaml", "a: !!bool maybe", "not yaml: "),
@@ -108,7 +108,7 @@ def test_aliases_that_multiply_are_stopped_before_they_are_written_out(line: str
     began = time.process_time()
     seen = run_check("yaml", {}, text)
     assert time.process_time() - began < 8
-    assert seen.saw == "not yaml: more than 100,000 values once its aliases are written out"
+    assert seen.saw == "not yaml: more than 100,000 values after its aliases are expanded"
 
 
 def test_ordinary_aliases_and_merges_are_read() -> None:
@@ -136,19 +136,22 @@ def test_many_different_items_are_compared_in_time_that_grows_with_their_number(
         ({"sceham": {}}, "`json`: `sceham` is not a known key; did you mean `schema`?"),
         ({"at": "a..b"}, "`json`: `at` must be a place"),
         ({"at": ""}, "`json`: `at` must be a place"),
-        ({"at": "a", "equals": 1, "matches": "x"}, "`json`: `equals` and `matches` do not go together"),
+        ({"at": "a", "equals": 1, "matches": "x"}, "`json`: `equals` and `matches` cannot be combined"),
         ({"absent": True}, "`json`: `absent` needs `at`"),
         ({"schema": 3}, "`json`: `schema` must be a JSON Schema"),
-        ({"schema": {"type": "strng"}}, "`json`: `schema` is no JSON Schema"),
+        ({"schema": {"type": "strng"}}, "`json`: `schema` is not a JSON Schema"),
         (
             {"schema": {"$ref": "https://example.com/s.json"}},
             "`json`: `schema` `$ref` 'https://example.com/s.json' is no",
         ),
-        ({"schema": {"$ref": "file:///etc/passwd"}}, "`json`: `schema` `$ref` 'file:///etc/passwd' is no place"),
-        ({"schema": {"$ref": "#anchor"}}, "`json`: `schema` `$ref` '#anchor' is no place"),
+        ({"schema": {"$ref": "file:///etc/passwd"}}, "`json`: `schema` `$ref` 'file:///etc/passwd' is not a place"),
+        ({"schema": {"$ref": "#anchor"}}, "`json`: `schema` `$ref` '#anchor' is not a place"),
         ({"schema": {"$dynamicRef": "#a"}}, "`json`: `schema` `$dynamicRef` is not supported"),
-        ({"schema": {"$ref": "#"}}, "`json`: `schema` leads back to itself"),
-        ({"schema": {"properties": {"a": {"$ref": "#/$defs/b"}}}}, "`json`: `schema` `$ref` '#/$defs/b' leads nowhere"),
+        ({"schema": {"$ref": "#"}}, "`json`: `schema` refers to itself"),
+        (
+            {"schema": {"properties": {"a": {"$ref": "#/$defs/b"}}}},
+            "`json`: `schema` `$ref` '#/$defs/b' points to nothing",
+        ),
         ({"schema": {"pattern": "("}}, "`json`: `schema` `pattern` does not compile"),
         ({"schema": {"patternProperties": {}}}, "`json`: `schema` `patternProperties` is not supported"),
     ],

@@ -34,7 +34,7 @@ def test_a_schema_that_doubles_forty_times_is_a_problem_of_the_case(kind: str) -
     assert len(json.dumps(schema)) < 4_000
     began = time.process_time()
     assert KINDS["json"].problems({"schema": schema}) == [
-        "`json`: `schema` takes too long even for an empty answer; shorten it, or let fewer `$ref` lead to one place"
+        "`json`: `schema` takes too long even for an empty answer; shorten it, or use fewer `$ref` to the same place"
     ]
     assert time.process_time() - began < 8
 
@@ -69,9 +69,9 @@ def test_a_schema_of_a_thousand_parts_is_no_problem() -> None:
     [
         ("toml", ".".join(["a"] * 200_000) + " = 1", "not read as toml: a key of more than 1,000 parts"),
         ("toml", "[" + " . ".join(["'a'"] * 80_000) + "]", "not read as toml: a key of more than 1,000 parts"),
-        ("toml", "a = 0x" + "f" * 400_000, "holds a number with thousands of digits"),
+        ("toml", "a = 0x" + "f" * 400_000, "contains a number with thousands of digits"),
         ("yaml", "a: 1" + ":0" * 240_000, "not yaml: a number with more than 4,000 digits"),
-        ("yaml", "0x" + "f" * 3_900, "holds a number with thousands of digits"),
+        ("yaml", "0x" + "f" * 3_900, "contains a number with thousands of digits"),
         (
             "yaml",
             "\n".join(f"{number * MERSENNE}: 1" for number in range(10_000, 28_000)),
@@ -105,7 +105,7 @@ def test_a_case_ends_at_its_first_slow_pattern_and_a_few_such_cases_end_the_chec
     assert {one.state for one in known} == {"rejected"}
     assert [one.reasons[0].saw for one in known] == [
         *["`regex` takes too long: regex timed out"] * MOST_TOO_SLOW,
-        *[f"not examined: {MOST_TOO_SLOW} other test cases take too long"] * 2,
+        *[f"not checked: {MOST_TOO_SLOW} other cases take too long"] * 2,
     ]
 
 
@@ -123,6 +123,6 @@ def test_a_file_of_schemas_that_are_each_given_up_is_refused_as_a_whole(tmp_path
     case = {"input": "p", "checks": [{"json": {"schema": schema}}] * 5}
     (tmp_path / "cases.json").write_text(json.dumps({"cases": [case] * 50}))
     began = time.process_time()
-    with pytest.raises(SkillInvalid, match="these cases take too long to read"):
+    with pytest.raises(SkillInvalid, match="the checks of these cases take too long to read"):
         read_case_file(tmp_path / "cases.json", check_problems=check_problems)
     assert time.process_time() - began < 12

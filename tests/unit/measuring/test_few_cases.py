@@ -12,23 +12,21 @@ def test_enough_cases_of_enough_families_get_no_advice(cases: int, families: int
 
 
 def test_few_cases_and_few_families_are_told_that_more_beat_repeats() -> None:
-    found = (
-        "a lift of +20 points is found in 2 of 3 evaluations with 20 cases, in 4 of 5 with 50, for about as many calls"
-    )
-    assert more_cases_hint(cases=29, families=29) == f"29 cases: more cases beat more repeats; {found}"
+    found = "the power to detect +20 points is 68% with 20 cases and 79% with 50, for about as many calls"
+    assert more_cases_hint(cases=29, families=29) == f"29 cases: more cases help more than more repeats; {found}"
     assert (
         more_cases_hint(cases=40, families=5)
-        == f"40 cases in 5 families: more families of cases beat more repeats; {found}"
+        == f"40 cases in 5 families: more families of cases help more than more repeats; {found}"
     )
 
 
 def test_below_twenty_the_share_that_could_be_broken_is_named() -> None:
     assert breakage_note(cases=12, families=12) == (
-        "12 cases cannot exclude that the skill breaks up to 22% of such cases"
+        "12 cases cannot exclude that the skill breaks up to 22% of new cases"
     )
-    assert breakage_note(cases=1, families=1) == "1 case cannot exclude that the skill breaks up to 95% of such cases"
+    assert breakage_note(cases=1, families=1) == "1 case cannot exclude that the skill breaks up to 95% of new cases"
     assert breakage_note(cases=40, families=5) == (
-        "40 cases in 5 families cannot exclude that the skill breaks up to 45% of such cases"
+        "40 cases in 5 families cannot exclude that the skill breaks up to 45% of new cases"
     )
     assert breakage_note(cases=20, families=20) is None
 

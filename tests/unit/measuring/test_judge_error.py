@@ -105,7 +105,7 @@ def test_what_other_checks_decided_is_taken_as_they_decided_it() -> None:
     assert error.lift == 0
     heeded = heed_judge_error(found, error, min_lift=None)
     assert (heeded.verdict, heeded.claim) == ("undecided", None)
-    assert "corrected for the judge's errors 0 points (" in heeded.sentence
+    assert "corrected for the judge's errors, 0 points (" in heeded.sentence
     assert heeded.lift == found.lift
 
 
@@ -146,9 +146,9 @@ def test_where_nothing_was_judged_there_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("low", "verdict", "clears", "ending"),
     [
-        (0.2, "helps", True, "; at least +10 points is shown"),
-        (0.05, "helps", None, "; at least +10 points is not shown"),
-        (-0.05, "undecided", None, "; at least +10 points is not shown"),
+        (0.2, "helps", True, "; a lift of at least +10 points is shown"),
+        (0.05, "helps", None, "; a lift of at least +10 points is not shown"),
+        (-0.05, "undecided", None, "; a lift of at least +10 points is not shown"),
     ],
 )
 def test_a_lift_that_was_asked_for_must_be_shown_by_the_corrected_one_too(
@@ -166,7 +166,7 @@ def test_a_lift_that_was_asked_for_must_be_shown_by_the_corrected_one_too(
     )
     found = Judgement(
         verdict="helps",
-        sentence="helps: +40 points (95% CI +15 to +60, 60 pairs); at least +10 points is shown",
+        sentence="helps: +40 points (95% CI +15 to +60, 60 pairs); a lift of at least +10 points is shown",
         lift=lift,
         claim="cases like these",
         clears=True,

@@ -57,7 +57,7 @@ def test_fixed_design_with_few_cases_speaks_of_these_only() -> None:
     judgement = judge(pairing_of(["WW+W"] * 4))
     assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
     assert judgement.sentence == (
-        "helps on these 4 cases: +75 points (95% CI +44 to +90, 16 pairs); too few to speak of others"
+        "helps on these 4 cases: +75 points (95% CI +44 to +90, 16 pairs); too few to conclude about new cases"
     )
 
 
@@ -65,7 +65,7 @@ def test_two_flipped_cases_of_twenty_are_not_shown_for_others() -> None:
     judgement = judge(pairing_of(["WWWWW"] * 2 + ["+++++"] * 9 + ["-----"] * 9))
     assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
     assert judgement.sentence.startswith("helps on these 20 cases: +10 points")
-    assert judgement.sentence.endswith("not shown for other cases like these")
+    assert judgement.sentence.endswith("not shown for new cases of this kind")
 
 
 def test_no_difference_is_said_where_the_lift_is_surely_small() -> None:
@@ -95,11 +95,11 @@ def test_undecided_with_few_cases_counts_calls_on_the_same_cases() -> None:
 def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
     helped = pairing_of(["WW+"] * 10 + ["-W-"] * 10)
     assert judge(helped, min_lift=0.25).clears is True
-    assert judge(helped, min_lift=0.25).sentence.endswith("60 pairs); at least +25 points is shown")
+    assert judge(helped, min_lift=0.25).sentence.endswith("60 pairs); a lift of at least +25 points is shown")
     assert judge(helped, min_lift=0.5).clears is None
     assert judge(helped, min_lift=0.5).sentence.endswith("at least +50 points is not shown")
     assert judge(helped, min_lift=0.8).clears is False
-    assert judge(helped, min_lift=0.8).sentence.endswith("+80 points is not reached")
+    assert judge(helped, min_lift=0.8).sentence.endswith("a lift of +80 points is excluded")
 
 
 # Cheaper
@@ -189,7 +189,10 @@ def test_interrupted_run_says_so() -> None:
 def test_asked_lift_is_part_of_the_sentence() -> None:
     judgement = run_through(["WWWWW"] * 20, min_lift=0.2)
     assert (judgement.verdict, judgement.clears) == ("helps", True)
-    assert judgement.sentence == "helps: +100 points (95% CI +75 to +100, 30 pairs); at least +20 points is shown"
+    assert (
+        judgement.sentence
+        == "helps: +100 points (95% CI +75 to +100, 30 pairs); a lift of at least +20 points is shown"
+    )
 
 
 # Errors
@@ -220,16 +223,17 @@ def test_answers_lost_on_one_side_are_invalid_and_the_arm_is_named() -> None:
     lost = [(case, 0) for case in range(6)]
     one = judge(losing(pairing_of(["WWWW"] * 10), lost))
     assert one.verdict == "invalid"
-    assert one.sentence == "no verdict: 6 answers were lost with the skill, 0 in baseline"
+    assert one.sentence == "no verdict: 6 answers were lost with the skill, 0 without the skill"
     other = judge(losing(pairing_of(["WWWW"] * 10), [], lost))
-    assert other.sentence == "no verdict: 0 answers were lost with the skill, 6 in baseline"
+    assert other.sentence == "no verdict: 0 answers were lost with the skill, 6 without the skill"
 
 
 def test_too_many_pairs_that_lost_an_answer_are_invalid_on_whichever_side() -> None:
     lost = [(case, 0) for case in range(9)]
     judgement = judge(losing(pairing_of(["WWWW"] * 10), lost[:5], lost[5:]))
     assert judgement.sentence == (
-        "no verdict: 9 of 40 pairs were dropped or lost an answer: 5 answers were lost with the skill, 4 in baseline"
+        "no verdict: 9 of 40 pairs were dropped or lost an answer: "
+        "5 answers were lost with the skill, 4 without the skill"
     )
 
 
@@ -239,7 +243,7 @@ def test_refusals_count_only_where_they_differ_between_the_arms() -> None:
     few = Losses(refused=2, asked_in=keys, refused_in=frozenset(list(keys)[:1]))
     assert judge(replace(pairing_of(["W"] * 10), losses=some, losses_against=some)).verdict == "helps"
     judgement = judge(replace(pairing_of(["W"] * 10), losses=some, losses_against=few))
-    assert judgement.sentence == "no verdict: 30 requests were refused with the skill, 2 in baseline"
+    assert judgement.sentence == "no verdict: 30 requests were refused with the skill, 2 without the skill"
 
 
 def test_claim_that_hangs_on_lost_answers_is_not_made() -> None:
@@ -251,7 +255,7 @@ def test_claim_that_hangs_on_lost_answers_is_not_made() -> None:
     mirrored = judge(losing(pairing_of([row.replace("W", "L") for row in rows]), [(0, 0)], [(1, 0), (2, 0)]))
     assert mirrored.verdict == "undecided"
     assert mirrored.sentence.endswith(
-        "; not shown if the 1 lost answer with the skill had passed and the 2 lost answers in baseline had failed"
+        "; not shown if the 1 lost answer with the skill had passed and the 2 lost answers without the skill had failed"
     )
 
 

@@ -115,14 +115,14 @@ def _with_arm(look: Look, **changed: object) -> Look:
 def test_a_verdict_that_its_pairs_do_not_show_is_not_believed(honest: Look) -> None:
     lost = tuple(replace(case, pairs=(SeenPair("a", "b", False, False),)) for case in honest.cases)
     assert contradiction(honest) is None
-    assert contradiction(replace(honest, cases=lost)) == "lift +83, which is not that of its pairs"
-    assert contradiction(replace(honest, cases=honest.cases[:2])) == "lift +83, which is not that of its pairs"
+    assert contradiction(replace(honest, cases=lost)) == "lift +83, which does not match its pairs"
+    assert contradiction(replace(honest, cases=honest.cases[:2])) == "lift +83, which does not match its pairs"
     assert contradiction(_with_lift(honest, cases_like_these=[0.7, 1.0])) is not None
-    assert contradiction(_with_lift(honest, mean=-0.5)) == "lift −50, outside its interval"
-    assert contradiction(replace(honest, verdict="hurts")) == "verdict hurts, while its report says helps"
+    assert contradiction(_with_lift(honest, mean=-0.5)) == "lift −50, which is outside its interval"
+    assert contradiction(replace(honest, verdict="hurts")) == "verdict hurts, but its report says helps"
     assert contradiction(replace(honest, claim=None, report={**honest.report, "claim": None})) is not None
     hurts = replace(honest, verdict="hurts", report={**honest.report, "verdict": "hurts"})
-    assert contradiction(hurts) == "verdict hurts, while its interval includes 0"
+    assert contradiction(hurts) == "verdict hurts, but its interval includes 0"
     clears = replace(honest, min_lift=0.9, report={**honest.report, "clears": True})
     assert contradiction(clears) == "verdict helps, which its pairs do not show"
 

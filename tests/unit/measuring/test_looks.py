@@ -147,7 +147,9 @@ def test_the_same_version_is_pooled_each_answer_once() -> None:
         ("case-2", 3, 3, 1),
     ]
     assert terms.note is not None
-    assert terms.note.startswith("4th look at this version on these cases, tested at 0.2% instead of 2.5%; 8 earlier")
+    assert terms.note.startswith(
+        "4th look at this version on these cases; stricter threshold, 0.2% instead of 2.5%; 8 earlier"
+    )
 
 
 def test_an_earlier_pair_that_lost_an_answer_counts_against_the_skill() -> None:
@@ -171,7 +173,7 @@ def test_edits_spend_and_versions_that_help_pay() -> None:
     edits = [look(n, version=f"v-{n}", level=0.025 if n == 1 else 0.0025) for n in range(1, 4)]
     terms = look_terms(edits, COMING)
     assert terms.level == pytest.approx(0.1 * (0.05 - 0.03))
-    assert terms.note == "4th version on these cases, tested at 0.2% instead of 2.5%"
+    assert terms.note == "4th version on these cases; stricter threshold, 0.2% instead of 2.5%"
     helped = [replace(one, verdict="helps", claim="cases like these") for one in edits]
     assert look_terms(helped, COMING).level == pytest.approx(0.1 * (0.15 - 0.03))
     narrow = [replace(one, verdict="helps", claim="these cases") for one in edits]

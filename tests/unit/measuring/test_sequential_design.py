@@ -172,7 +172,7 @@ def test_pair_out_of_plan_is_refused() -> None:
 def test_cases_like_these_take_six_cases_and_at_most_five_rounds() -> None:
     with pytest.raises(ValueError, match="at least 6 cases"):
         Sequential(cases=5, claim="cases like these")
-    with pytest.raises(ValueError, match="at most 5 rounds"):
+    with pytest.raises(ValueError, match="at most 5 repeats"):
         Sequential(cases=20, cap=101)
     assert [default_cap(cases) for cases in (1, 2, 3, 4, 5, 6)] == [25, 26, 27, 28, 25, 30]
 

@@ -210,3 +210,78 @@ def test_rules_can_wait_for_a_turn_a_tool_result_or_a_prompt(tmp_path: Path) -> 
     assert reply("Which port?", "nothing", 3) == "third"
     assert reply("Which port?", "nothing", 4) == "I do not know."
     assert reply("Which lock?", "nothing", 4) == "locked"
+
+
+# Reading what the model was given
+
+READER = r"""
+rules:
+  - prompt: What is the (?P<thing>.+) of harbour
+    reads: '(?i)\b{thing}(?: is|:) (?P<value>.+)'
+    replies: ['It is \g<value>, says \1.']
+  - replies: [I am not sure.]
+"""
+
+
+def told(script: Script, prompt: str, text: str, *, last: str | None = None) -> str:
+    conversation = Conversation(prompt=prompt, last=prompt if last is None else last, given=text)
+    return script.reply([text, prompt], arm="with_skill", repeat=1, turn=1, conversation=conversation).text
+
+
+def test_a_rule_answers_with_what_it_reads_and_does_not_fit_where_it_reads_nothing(tmp_path: Path) -> None:
+    script = load_script(script_file(tmp_path, READER))
+    question = "What is the config file of harbour?"
+
+    assert told(script, question, "- The config file is quay.cfg\n- The port is 1") == "It is quay.cfg, says quay.cfg."
+    assert told(script, question, "- The config file is dock.cfg") == "It is dock.cfg, says dock.cfg."
+    assert told(script, question, "- The port is 1") == "I am not sure."
+    assert told(script, "What is the port of harbour? The port is 2", "none") == "I am not sure."
+
+
+def test_what_the_prompt_says_is_searched_for_as_it_stands(tmp_path: Path) -> None:
+    script = load_script(script_file(tmp_path, READER))
+
+    assert told(script, "What is the .* of harbour?", "The port is 1") == "I am not sure."
+    assert told(script, "What is the a+b( of harbour?", "the a+b( is 3") == "It is 3, says 3."
+
+
+def test_a_group_that_matched_nothing_is_empty_and_other_backslashes_stay(tmp_path: Path) -> None:
+    rules = r"""{rules: [{reads: '(a)|(b)', replies: ['\1-\2 C:\new \g']}]}"""
+
+    assert told(load_script(script_file(tmp_path, rules)), "q", "b") == r"-b C:\new \g"
+
+
+def test_without_reads_a_text_is_given_as_it_is() -> None:
+    assert Script(rules=(Rule(replies=(Reply(text=r"\1 \g<x>"),)),)).reply([], arm=None, repeat=1, turn=1).text == (
+        r"\1 \g<x>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        (r"{reads: '(', replies: [a]}", "`reads` does not compile"),
+        (r"{reads: 'port (\d+)', replies: ['\2']}", r"uses \2, and `reads` has no such group"),
+        (r"{reads: 'port', replies: [{text: '\g<port>'}]}", r"uses \g<port>, and `reads` has no such group"),
+        (r"{when: '(?P<a>x)', reads: '{b}', replies: [a]}", "`reads` uses {b}, and neither `when` nor `prompt`"),
+        (r"{reads: '{thing}(', replies: [a]}", "`reads` does not compile"),
+    ],
+)
+def test_a_rule_that_could_not_read_is_refused_before_any_call(tmp_path: Path, rule: str, problem: str) -> None:
+    (found,) = problems_of(tmp_path, f"rules: [{rule}]")
+
+    assert problem in found
+    assert found.startswith("rule 1")
+
+
+def test_properties_and_counts_in_a_pattern_are_no_placeholders(tmp_path: Path) -> None:
+    script = load_script(script_file(tmp_path, r"rules: [{reads: '(\p{Lu}{2,3})', replies: ['\1']}]"))
+
+    assert told(script, "q", "a ABC d") == "ABC"
+
+
+def test_a_pattern_that_never_ends_is_given_up(tmp_path: Path) -> None:
+    script = load_script(script_file(tmp_path, r"rules: [{reads: '^(a|a)*$', replies: ['\1']}]"))
+
+    with pytest.raises(TimeoutError):
+        told(script, "q", "a" * 60 + "!")

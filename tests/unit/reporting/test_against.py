@@ -29,8 +29,8 @@ def beside(
 def test_two_versions_are_described_over_the_shared_cases_and_nothing_is_claimed() -> None:
     seen = beside(side("A", digest="a"), side("B", digest="b"))
     assert seen.glance.sentences == (
-        "With the skill, SmolLM2 passes 67% in A and 83% in B of 3 shared cases, +16 points: 1 better, 1 worse.",
-        "What differs: the skill's text; the same: the cases, the models, the harness.",
+        "With the skill, SmolLM2 passes 67% of 3 shared cases in A and 83% in B (+16 points): 1 better, 1 worse.",
+        "Different: the skill's text. The same: the cases, the models, the harness.",
         NOT_A_TEST,
     )
     assert seen.glance.next_step is not None
@@ -40,18 +40,18 @@ def test_two_versions_are_described_over_the_shared_cases_and_nothing_is_claimed
 def test_each_model_has_a_row_of_each_run_that_asked_it() -> None:
     seen = beside(side("A", HELPED, WORSE), side("B", HELPED))
     assert [row.name for row in seen.glance.rows] == ["A SmolLM2", "B SmolLM2", "A worse"]
-    assert "What differs: the models; the same: the skill's text" in seen.glance.sentences[1]
+    assert "Different: the models. The same: the skill's text" in seen.glance.sentences[1]
 
 
 def test_the_same_on_both_sides_is_called_chance_and_needs_no_command() -> None:
     seen = beside(side("A"), side("B"))
-    assert seen.glance.sentences[1].endswith("are the same, so differences are chance.")
+    assert seen.glance.sentences[1].endswith("are the same, so any difference is chance.")
     assert seen.glance.next_step is None
 
 
 def test_two_skills_are_shown_and_said_to_be_two() -> None:
     seen = beside(side("A"), side("B", name="toml", digest="b"))
-    assert seen.glance.sentences[1] == "These are two skills, tarnctl and toml, and not two versions of one."
+    assert seen.glance.sentences[1] == "These are two different skills, tarnctl and toml."
     assert len(seen.glance.rows) == 2
     assert seen.glance.next_step is None
 
@@ -59,7 +59,7 @@ def test_two_skills_are_shown_and_said_to_be_two() -> None:
 def test_a_changed_case_is_not_a_shared_one() -> None:
     seen = beside(side("A", cases={**CASES, "port": "other"}), side("B"))
     assert seen.glance.sentences[0].startswith(
-        "With the skill, SmolLM2 passes 100% in A and 75% in B of 2 shared cases"
+        "With the skill, SmolLM2 passes 100% of 2 shared cases in A and 75% in B"
     )
     assert "the cases (2 of 3 cases are shared)" in seen.glance.sentences[1]
 
@@ -67,7 +67,7 @@ def test_a_changed_case_is_not_a_shared_one() -> None:
 def test_runs_without_a_shared_case_or_model_say_so() -> None:
     for other in (side("A", cases={}), side("A", WORSE)):
         seen = beside(other, side("B"))
-        assert seen.glance.sentences[0].startswith("The runs share no case that a model answered in both")
+        assert seen.glance.sentences[0].startswith("No case was answered by the same model in both runs")
         assert seen.shared == ()
         assert "What changed" not in against_page(seen, None)
 

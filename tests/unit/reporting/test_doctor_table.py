@@ -44,7 +44,7 @@ def test_the_last_line_says_what_it_comes_to() -> None:
 def test_who_has_no_control_group_is_told_what_that_means() -> None:
     assert not any("control group can" in line for line in closing_lines(facts(), results(), by_root=False))
     shown = "\n".join(closing_lines(facts("watcher"), results(), by_root=False))
-    assert "Not held that way" in shown
+    assert "Not limited this way" in shown
     assert diagnosis_json(facts("watcher"), results(), kernel="6")["sandbox"]["notes"] == list(WITHOUT_GROUP)  # type: ignore[index]
 
 

@@ -22,7 +22,7 @@ def test_the_first_line_says_what_happened_over_the_versions() -> None:
     found = history("tarnctl", [version("a", 0.4), version("b", 0.5), version("c", 0.87, day="2026-11-16")])
     assert found is not None
     assert found.sentences[0] == "tarnctl on haiku: lift from +20 to +67 points over 3 versions; the newest: helps."
-    assert found.sentences[1].startswith("All versions were measured on the same 2 cases. No test compares")
+    assert found.sentences[1].startswith("All versions were measured on the same 2 cases. The versions were not tested")
     assert [row.name for row in found.models[0].rows] == ["2026-11-15 aaaaaa", "2026-11-15 bbbbbb", "2026-11-16 cccccc"]
 
 
@@ -62,7 +62,7 @@ def test_changed_cases_are_said() -> None:
 def test_several_models_have_a_picture_each() -> None:
     found = history("tarnctl", [version("a", 0.4), version("a", 0.6, name="kimi"), version("b", 0.6)])
     assert found is not None
-    assert found.sentences[0] == "tarnctl, 2 versions on 2 models. The newest of each: 2 helps."
+    assert found.sentences[0] == "tarnctl, 2 versions on 2 models. Newest version per model: 2 helps."
     assert [len(model.rows) for model in found.models] == [2, 1]
 
 

@@ -52,9 +52,9 @@ def test_a_case_that_passes_less_with_the_skill_is_a_failure_and_the_others_are_
 def test_a_failure_tells_the_counts_what_was_seen_and_what_was_said() -> None:
     trials = [*pair(True, True), *pair(False, True, repeat=2), *pair(False, False, repeat=3)]
     (failure,) = suites(trials)[0].findall("testcase/failure")
-    assert failure.get("message") == "with skill 1/3, baseline 2/3"
+    assert failure.get("message") == "with the skill 1/3, without the skill 2/3"
     assert failure.get("type") == "regression"
-    assert failure.text == "repeat 2: 9.0 is missing\nsaid: It is 8.0."
+    assert failure.text == "repeat 2: 9.0 is missing\nanswer: It is 8.0."
 
 
 def test_gains_and_losses_in_a_case_are_weighed_against_each_other() -> None:
@@ -81,16 +81,16 @@ def test_a_case_of_which_all_trials_errored_is_an_error_with_its_faults() -> Non
     ]
     assert results(trials) == {"c1": "error"}
     (error,) = suites(trials)[0].findall("testcase/error")
-    assert (error.get("message"), error.get("type")) == ("all 3 attempts errored", "timeout")
+    assert (error.get("message"), error.get("type")) == ("all 3 answers errored", "timeout")
     assert error.text == "timeout: too slow\nrate limit: 429"
 
 
 def test_what_cannot_be_compared_is_skipped_and_says_why() -> None:
     alone = EVALUATIONS["no baseline"]
     said = {
-        "no baseline was run: nothing to compare": suites([scored(False)], alone),
+        "no answers without the skill: nothing to compare": suites([scored(False)], alone),
         "no pair is complete: nothing to compare": suites([scored(False), errored(arm="baseline")]),
-        "no attempt at this case ended": suites([errored("cancelled")]),
+        "no answer to this case was completed": suites([errored("cancelled")]),
     }
     for message, (suite,) in said.items():
         assert [one.get("message") for one in suite.findall("testcase/skipped")] == [message]

@@ -97,10 +97,10 @@ def test_the_block_says_what_it_waits_for(waiting: Waiting, said: str) -> None:
 
 
 def test_students_with_tools_are_not_always_waited_for() -> None:
-    assert waiting_words(so_far(with_sandbox=True)) == "tools and checks at work"
+    assert waiting_words(so_far(with_sandbox=True)) == "running tools and checks"
     nothing = LiveSpending(cost=0.0, max_cost=None, calls=0, max_calls=None, tokens=0, max_tokens=None)
     fresh = so_far(student(done=0), errored=0, spent=nothing, with_sandbox=True)
-    assert waiting_words(fresh) == "starting, with sandboxes"
+    assert waiting_words(fresh) == "starting sandboxes"
     assert waiting_words(replace(fresh, with_sandbox=False)) == "starting"
 
 
@@ -148,7 +148,7 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
     assert "%" not in row
     assert status == "  3 s, starting, price unknown, 0 calls, 0 tokens"
     assert "(too early)" in _all(so_far(student(interval=None)), width=80)[2]
-    assert "time left not known yet" in _all(so_far(seconds_left=None), width=80)[0]
+    assert "no time estimate yet" in _all(so_far(seconds_left=None), width=80)[0]
 
 
 def test_a_finished_student_whose_verdict_comes_with_the_result_says_so() -> None:

@@ -30,7 +30,7 @@ def test_a_run_without_a_verdict_is_mended_first() -> None:
 @pytest.mark.parametrize("why", [{"stopped": "budget"}, {"end": "cap reached"}], ids=["a schedule", "a cap"])
 def test_what_a_budget_stopped_is_resumed_and_nothing_is_said_of_errors(verdict: str, why: dict[str, str]) -> None:
     step = next_step(evaluation(report(verdict=verdict, **why), case_states=CASE_STATES), skill="skills/x")
-    assert step.what == "resume where it stopped, for as much again"
+    assert step.what == "resume with the same budget again"
     assert step.command.startswith("upskill eval --resume runs/")
 
 

@@ -16,7 +16,7 @@ def test_a_row_holds_rates_lift_interval_pairs_and_the_verdict_in_words() -> Non
     first = report()
     (lift, *_) = first.lifts
     shown = cells(evaluation_table(evaluation(students=(first,))))
-    assert shown[:6] == ["model", "baseline", "with skill", "lift in points (interval)", "pairs", "verdict"]
+    assert shown[:6] == ["model", "without the skill", "with the skill", "lift in points", "pairs", "verdict"]
     assert shown[6] == first.student.name
     assert shown[-2:] == [str(lift.pairs), first.sentence]
 

@@ -38,8 +38,8 @@ def test_values_of_a_template_are_text_and_a_missing_one_is_an_error() -> None:
 
 def test_the_picture_says_since_when_the_estimate_is_on_one_side_and_why_it_stopped() -> None:
     body = settled(report(stopped="decided"))
-    assert "The interval has been above 0 since pair 4." in body
-    assert "Stopped after 6 of at most 60 pairs because it was decided." in body
+    assert "The confidence interval has been above 0 since pair 4." in body
+    assert "Stopped after 6 of at most 60 pairs because the result was clear." in body
     assert '<figure class="panel good">' in body
 
 
@@ -51,7 +51,7 @@ def test_an_estimate_that_never_settled_says_so_and_is_grey() -> None:
     points = tuple(replace(point, cases_like_these=Interval(low=-0.2, high=0.9)) for point in path().points)
     fold = settled_fold(evaluation(report(verdict="undecided", stopped="cap")), [path(points=points)])
     assert fold is not None
-    assert "never settled on one side of 0" in fold.body
+    assert "still includes 0" in fold.body
     assert "because the plan was complete" in fold.body
     assert '<figure class="panel unsure">' in fold.body
 
@@ -59,8 +59,8 @@ def test_an_estimate_that_never_settled_says_so_and_is_grey() -> None:
 def test_a_fixed_plan_that_was_complete_did_not_stop_and_one_that_was_cut_short_did() -> None:
     whole = settled_fold(evaluation(), [path(cap=6)])
     assert whole is not None
-    assert "All 6 planned pairs were asked." in whole.body
-    assert "because it was interrupted" in settled(report(), end=RunEnd(interrupted=True))
+    assert "All 6 planned pairs were run." in whole.body
+    assert "because the run was interrupted" in settled(report(), end=RunEnd(interrupted=True))
 
 
 def test_answers_that_came_too_late_are_counted_apart() -> None:
@@ -88,7 +88,7 @@ def test_cost_names_the_cheapest_model_that_is_good_enough_and_what_the_skill_ad
     )
     ratio = TokenRatio(student="haiku", typical=0.6, interval=Interval(low=0.5, high=0.7))
     body = inside(cost_fold(evaluation(report(arms=arms)), [ratio], enough=0.8))
-    assert "Cheapest at 80% or more: haiku with the skill, 95% for $0.002 an answer." in body
+    assert "Cheapest at 80% or more: haiku with the skill, 95% for $0.002 per answer." in body
     assert "40% fewer tokens (30% to 50% fewer)" in body
     nobody = inside(cost_fold(evaluation(report(arms=arms)), [], enough=0.99))
     assert "No model reached a pass rate of 99%." in nobody

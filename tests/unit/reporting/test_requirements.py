@@ -38,7 +38,7 @@ def test_helps_on_these_cases_alone_meets_helps_here_and_no_longer_helps() -> No
         (
             evaluation(NARROW, UNDECIDED, required="helps"),
             [
-                "--require helps, kimi is helped on these cases only, which --require helps-here accepts; "
+                "--require helps, kimi is helped on these cases only (--require helps-here accepts that); "
                 "sonnet is undecided"
             ],
         ),
@@ -46,13 +46,13 @@ def test_helps_on_these_cases_alone_meets_helps_here_and_no_longer_helps() -> No
             evaluation(replace(UNDECIDED, verdict="invalid"), required="helps-here", min_lift=0.1),
             [
                 "--require helps-here, sonnet has no verdict",
-                "--min-lift 0.1, sonnet: at least +10 points is not shown",
+                "--min-lift 0.1, sonnet: a lift of at least +10 points is not shown",
             ],
         ),
         (evaluation(replace(WIDE, clears=True), min_lift=0.1), []),
         (
             evaluation(replace(WIDE, clears=False), min_lift=0.1),
-            ["--min-lift 0.1, haiku: +10 points is excluded"],
+            ["--min-lift 0.1, haiku: a lift of +10 points is excluded"],
         ),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_run_is_named_once_and_each_model_has_a_row_newest_first() -> None:
     assert " ".join(head.split()) == "date skill model without → with lift (95% CI) verdict cost run"
     assert " ".join(lines[0].split()) == "2026-11-15 knots haiku – – – no verdict – 3", "nothing looks like a verdict"
     assert " ".join(lines[1].split()) == "kimi 50% → 75% +25 (+10 to +40)* ▲ helps"
-    assert lines[2:] == ["* on these cases; on new cases of this kind nothing is shown"]
+    assert lines[2:] == ["* on these cases only; nothing is shown for new cases of this kind"]
 
 
 NAMED = "2026-11-15-093042-generate-answer-questions-about-knots-1a2b3c"

@@ -74,9 +74,9 @@ def test_the_way_from_material_to_decision_comes_first_and_in_order() -> None:
     steps = ("Material document", "Cases 15 cases", "Attempts 3/5 → 5/5", "Held-out test +40 points", "Decision Saved")
     places = [text.index(step) for step in steps]
     assert places == sorted(places)
-    assert places[-1] < text.index("Attempts on the learn cases")
-    assert "5 to learn from, 8 held out, 2 unrelated" in text
-    assert "attempt 2 of 2 is the best" in text
+    assert places[-1] < text.index("Attempts on the practice cases")
+    assert "5 practice, 8 held-out, 2 unrelated" in text
+    assert "attempt 2 of 2 was best" in text
 
 
 def test_what_was_not_reached_says_so() -> None:
@@ -96,7 +96,7 @@ def test_an_attempt_shows_what_failed_and_what_was_changed() -> None:
     for said in ("Which port?", "No idea.", "FAILED contains: 7413", "haiku: 2/3, kimi: 2/3", "insert in SKILL.md"):
         assert said in text
     assert "-old +new" in text
-    assert "Changed against attempt 1" in text
+    assert "Changes from attempt 1" in text
 
 
 def test_the_old_version_that_stays_is_named_with_what_would_have_changed() -> None:
@@ -108,7 +108,7 @@ def test_the_old_version_that_stays_is_named_with_what_would_have_changed() -> N
 
 def test_of_many_attempts_the_first_and_the_best_are_in_the_overview() -> None:
     many = tuple(attempt(number, min(number, 5), chosen=number == 7) for number in range(1, 9))
-    assert "1/5 → … → 5/5 learn cases passed; attempt 7 of 8 is the best" in shown(None, story(attempts=many))
+    assert "1/5 → … → 5/5 practice cases passed; attempt 7 of 8 was best" in shown(None, story(attempts=many))
 
 
 def test_the_text_of_the_skill_and_its_files_are_shown_with_their_size() -> None:

@@ -66,9 +66,9 @@ LONG = "an-organisation-with-a-long-name/a-model-with-an-even-longer-name-instru
 NOTES = (
     "the skill is offered with 14 files that no student with tools has opened, such as references/first-steps.md",
     "2 cases were left out",
-    "9 cases cannot exclude that the skill breaks up to 28% of such cases",
-    "18 of 36 answers were cut at 2,048 tokens (with skill 18); --max-output-tokens lets them be longer",
-    "repeats are copies of the first answers, so each case counts once",
+    "9 cases cannot exclude that the skill breaks up to 28% of new cases",
+    "18 of 36 answers were cut at 2,048 tokens (with skill 18); --max-output-tokens raises the limit",
+    "repeats returned the same answers, so each case counts once",
 )
 
 
@@ -102,7 +102,7 @@ def test_errors_lost_answers_and_what_was_required_are_never_left_out(models: in
     text = " ".join(line.strip() for line in shown(hard(models), taken=ABOVE_AND_BELOW))
     assert "interrupted" in text
     assert re.search(r"errored, not counted as failures: |\d+ errored", text)
-    assert re.search(rf"lost answers: {3 * models} baseline|{49 * models} lost", text)
+    assert re.search(rf"lost answers: {3 * models} without|{49 * models} lost", text)
     assert "not met: --require helps" in text
     assert re.search(rf"\d+ more notes: upskill report {RUN}", text)
 
@@ -122,12 +122,12 @@ def test_the_answer_comes_first_then_the_picture_then_the_rest() -> None:
     assert lines[0].startswith("Undecided: haiku goes from 50% to 83% of 6 cases")
     assert "○" in lines[1]
     assert lines[2].startswith("○ without the skill")
-    assert lines[3:] == ["spent: price unknown, 36 calls, 9,000 tokens", "note: a", "note: b", f"Run kept in {RUN}"]
+    assert lines[3:] == ["spent: price unknown, 36 calls, 9,000 tokens", "note: a", "note: b", f"Run saved in {RUN}"]
 
 
 def test_three_notes_are_shown_and_the_others_counted() -> None:
     lines = shown(evaluation(notes=tuple("abcde")), width=100)
-    assert lines[-5:] == ["note: a", "note: b", "note: c", f"2 more notes: upskill report {RUN}", f"Run kept in {RUN}"]
+    assert lines[-5:] == ["note: a", "note: b", "note: c", f"2 more notes: upskill report {RUN}", f"Run saved in {RUN}"]
     assert sum(line.startswith("note: ") for line in shown(evaluation(notes=tuple("abcde")), every_note=True)) == 5
 
 
@@ -160,19 +160,19 @@ def test_errors_of_several_models_are_one_line() -> None:
     lines = shown(evaluation(ERRORED, replace(ERRORED, student=report("kimi").student), report("opus")), width=100)
     assert "errored, not counted as failures: 6 answers of 2 models (a timeout)" in lines
     lines = shown(evaluation(ERRORED), width=100)
-    assert "errored, not counted as failures: baseline 2 (a timeout), with skill 1 (a timeout)" in lines
+    assert "errored, not counted as failures: without the skill 2 (a timeout), with the skill 1 (a timeout)" in lines
 
 
 def test_a_server_that_names_another_model_is_in_the_first_note() -> None:
     other = report(answered_by=("tiny-1",))
-    said = "answered by tiny-1, as the server calls it; asked for as haiku"
+    said = "the server names the model tiny-1 (asked for: haiku)"
     assert said in shown(evaluation(other, notes=tuple("abc")), width=100)
     lines = shown(evaluation(other, report("kimi"), notes=tuple("abc")), width=100)
-    assert "answered under another name: haiku by tiny-1" in lines
+    assert "model names given by the servers: haiku is tiny-1" in lines
 
 
 def test_how_often_a_skill_was_loaded_is_said_for_students_with_tools() -> None:
-    assert "the skill was loaded in 5 of 6 attempts (83%)" in shown(evaluation(agent_report()))
+    assert "the skill was loaded in 5 of 6 answers (83%)" in shown(evaluation(agent_report()))
     assert not [line for line in shown(evaluation()) if "loaded" in line]
 
 
@@ -184,12 +184,12 @@ def test_the_lift_without_the_judges_errors_is_said() -> None:
 def test_every_form_names_the_arm_that_lost_answers() -> None:
     arms = (replace(arm("baseline"), lost=2), replace(arm("with_skill"), lost=46, refused=3))
     found = evaluation(report(verdict="invalid", arms=arms))
-    said = "lost answers: 2 baseline, 46 with skill"
-    assert f"{said}; refused requests: 0 baseline, 3 with skill" in shown(found, width=100)
+    said = "lost answers: 2 without, 46 with the skill"
+    assert f"{said}; refused requests: 0 without, 3 with the skill" in shown(found, width=100)
     assert said in " ".join(shown(replace(found, students=(found.students[0], report("kimi"))), width=100))
     assert said in markdown_report(found, day="2026-11-15")
-    assert 'name="lost_answers" value="2 baseline, 46 with skill"' in junit_report(found, ())
-    assert "Lost answers: 2 baseline, 46 with skill." in page(found)
+    assert 'name="lost_answers" value="2 without, 46 with the skill"' in junit_report(found, ())
+    assert "Lost answers: 2 without, 46 with the skill." in page(found)
     written: Any = evaluation_json(found)
     assert [(one["lost"], one["refused"]) for one in written["students"][0]["arms"].values()] == [(2, 0), (46, 3)]
     assert not [line for line in shown(evaluation(), width=100) if "lost" in line or "refused" in line]

@@ -244,6 +244,7 @@ def test_no_file_can_hold_a_key(place: Place, key: str) -> None:
         ("concurrency = 'many'", "`concurrency` cannot be 'many'"),
         ("concurrency = 1.5", "`concurrency` cannot be 1.5"),
         ("concurrency = true", "`concurrency` cannot be True"),
+        ('cases = "10+32"', "`cases` must be like 10+32+4, not '10+32'"),
         ("concurrency = 0", "`concurrency` must be at least 1, not 0"),
         ("seed = -1", "`seed` must be at least 0, not -1"),
         ("temperature = 'hot'", "`temperature` cannot be 'hot'"),
@@ -267,6 +268,7 @@ def test_a_value_of_the_wrong_kind_is_refused_where_it_stands(place: Place, text
 @pytest.mark.parametrize(
     ("variable", "text", "problem"),
     [
+        ("UPSKILL_CASES", "ten", "`cases` must be like 10+32+4, not 'ten'"),
         ("UPSKILL_CONCURRENCY", "many", "`concurrency` must be a number, not 'many'"),
         ("UPSKILL_CONCURRENCY", "1.5", "`concurrency` must be a number, not '1.5'"),
         ("UPSKILL_CONCURRENCY", "0", "`concurrency` must be at least 1, not 0"),

@@ -136,7 +136,7 @@ def test_cases_that_a_link_leads_to_outside_the_skill_are_not_read(tmp_path: Pat
         with pytest.raises(SkillInvalid) as caught:
             reader()
         assert_explained(caught.value)
-        assert "a link that leaves the skill" in caught.value.problems[0]
+        assert "a link to a place outside the skill" in caught.value.problems[0]
 
 
 def test_cases_that_a_link_leads_to_inside_the_skill_are_read(tmp_path: Path) -> None:
@@ -182,9 +182,9 @@ def test_a_slip_in_skill_meta_is_not_taken_for_no_cases(tmp_path: Path, meta: ob
         ({"input": "x", "check": [{"contains": "y"}]}, "`check` is not a known key; did you mean `checks`?"),
         ({"input": "x", "expected": {"contain": "y"}}, "unknown kind of check `contain`; did you mean `contains`?"),
         ({"input": "x", "checks": [{"regx": "y"}]}, "unknown kind of check `regx`; did you mean `regex`?"),
-        ({"input": "x"}, "has no checks, so nothing could fail it"),
-        ({"input": "x", "expected": {}}, "has no checks, so nothing could fail it"),
-        ({"input": "x", "checks": []}, "has no checks, so nothing could fail it"),
+        ({"input": "x"}, "has no checks, so every answer would pass"),
+        ({"input": "x", "expected": {}}, "has no checks, so every answer would pass"),
+        ({"input": "x", "checks": []}, "has no checks, so every answer would pass"),
         ({"input": "x", "expected": {"contains": []}}, "`contains` is an empty list"),
         ({"input": "x", "expected": {"contains": ["a", ""]}}, "`contains` is empty"),
         (
@@ -208,10 +208,10 @@ def test_a_slip_in_skill_meta_is_not_taken_for_no_cases(tmp_path: Path, meta: ob
         ({"id": "i" * 101, "input": "x", "expected": {"contains": "y"}}, "the id must be at most 100 printable"),
         ({"id": "a\nb", "input": "x", "expected": {"contains": "y"}}, "the id must be at most 100 printable"),
         ({"id": 10**500, "input": "x", "expected": {"contains": "y"}}, "the id must be at most 100 printable"),
-        ({"input": "\ud800", "expected": {"contains": "y"}}, "holds a lone surrogate"),
-        ({"input": "x", "expected": {"contains": "\ud800"}}, "holds a lone surrogate"),
+        ({"input": "\ud800", "expected": {"contains": "y"}}, "contains a lone surrogate"),
+        ({"input": "x", "expected": {"contains": "\ud800"}}, "contains a lone surrogate"),
         ({"input": "x", "expected": {"contains": "y"}, "extra": []}, "`extra` must be an object"),
-        ({"input": "x", "expected": {"contains": "y"}, "extra": {"k": "\ud800"}}, "holds a lone surrogate"),
+        ({"input": "x", "expected": {"contains": "y"}, "extra": {"k": "\ud800"}}, "contains a lone surrogate"),
         *(
             ({"input": "x", "expected": {"contains": "y"}, **keys}, problem)
             for keys, problem in (
@@ -260,10 +260,10 @@ def test_a_slip_in_a_case_is_named_and_mended_in_words(tmp_path: Path, item: obj
         ({"tests": SEED_CASES, "version": 1}, "`version` is not a known key"),
         ({"cases": SEED_CASES, "evals": SEED_CASES}, "has both `cases` and `evals`"),
         ({"cases": "x"}, "`cases` must be a list"),
-        ({}, "there is no `cases` in it"),
-        ({"cases": []}, "there is no case in it"),
-        ({"cases": None}, "there is no case in it"),
-        ([], "there is no case in it"),
+        ({}, "it has no key `cases`"),
+        ({"cases": []}, "it has no cases"),
+        ({"cases": None}, "it has no cases"),
+        ([], "it has no cases"),
         ("x", "must be a list of cases"),
         (7, "must be a list of cases"),
     ],
@@ -289,7 +289,7 @@ def test_a_slip_around_the_cases_is_named(tmp_path: Path, value: object, problem
         (b"[" * 200 + b"]" * 200, "it is nested more than 100 levels deep"),
         (b"[" * 200_000, "it is nested too deeply"),
         (b'{"a":' * 101 + b"1" + b"}" * 101, "it is nested more than 100 levels deep"),
-        (b'[{"input": "x", "expected": {"contains": "a", "contains": "b"}}]', "the key `contains` stands twice"),
+        (b'[{"input": "x", "expected": {"contains": "a", "contains": "b"}}]', "the key `contains` appears twice"),
         (b"cases:\n  - input: x\n", "it is not JSON"),
         (b'["\x00"]', "it is not JSON"),
     ],
@@ -327,15 +327,14 @@ def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) ->
 def test_ids_are_texts_and_duplicates_are_refused(tmp_path: Path) -> None:
     items = [{"id": name, **SEED_CASES[0]} for name in ("a", 1, "1", "a")]
     assert problems_of(make_file(tmp_path / "c.json", items)) == (
-        "case 3 (1): has the id `1` of case 2",
-        "case 4 (a): has the id `a` of case 1",
+        "case 3 (1): has the same id as case 2, `1`",
+        "case 4 (a): has the same id as case 1, `a`",
     )
 
 
 def test_the_same_case_twice_is_refused(tmp_path: Path) -> None:
     (problem,) = problems_of(make_file(tmp_path / "c.json", [SEED_CASES[0], SEED_CASES[1], SEED_CASES[0]]))
-    assert problem.startswith("case 3: has the id `case-")
-    assert problem.endswith("` of case 1")
+    assert problem.startswith("case 3: has the same id as case 1, `case-")
 
 
 def test_derived_ids_are_stable_and_do_not_depend_on_order_or_key_names(tmp_path: Path) -> None:
@@ -499,12 +498,12 @@ def test_unreadable_ids_and_prompts_of_strangers_are_kept_and_reported(tmp_path:
 def test_cases_for_a_judge_say_what_is_missing(tmp_path: Path) -> None:
     path = make_file(tmp_path / "evals" / "evals.json", {"evals": [{"id": 1, "prompt": "x", "assertions": ["good"]}]})
     (problem,) = problems_of(path)
-    assert problem.startswith("case 1 (1): statements in prose need a judge")
+    assert problem.startswith("case 1 (1): checks in prose need a judge")
 
 
 def test_trigger_cases_are_not_mistaken_for_cases(tmp_path: Path) -> None:
     path = make_file(tmp_path / "evals" / "evals.json", [{"query": "merge these", "should_trigger": True}])
-    assert problems_of(path) == ("case 1: has no checks, so nothing could fail it",)
+    assert problems_of(path) == ("case 1: has no checks, so every answer would pass",)
 
 
 # Writing
@@ -528,7 +527,7 @@ def test_cases_that_cannot_be_written_are_explained(tmp_path: Path) -> None:
     case = Case(id="a", prompt="\ud800", checks=(Check(kind="contains", spec="x"),))
     with pytest.raises(UsageError, match="cannot be written as JSON"):
         write_case_file(tmp_path / "c.json", [case])
-    with pytest.raises(EngineError, match="cannot be written here"):
+    with pytest.raises(EngineError, match="cannot be written to it"):
         write_case_file(tmp_path / "missing" / "c.json", [])
     assert list(tmp_path.iterdir()) == []
 

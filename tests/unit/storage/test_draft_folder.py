@@ -39,7 +39,7 @@ def test_a_draft_is_written_valid_and_read_back_equal(tmp_path: Path) -> None:
 def test_a_folder_that_exists_is_refused_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
     make_skill(tmp_path / "pdf-merge")
     before = everything_below(tmp_path)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         write_draft(tmp_path, DRAFT)
     assert everything_below(tmp_path) == before
 
@@ -71,7 +71,7 @@ def test_replacing_keeps_the_cases_and_drops_the_rest(tmp_path: Path) -> None:
     ],
 )
 def test_a_path_that_is_no_file_of_a_skill_writes_nothing(tmp_path: Path, path: str) -> None:
-    with pytest.raises(UsageError, match="cannot be a file of a skill"):
+    with pytest.raises(UsageError, match="is not a valid file name in a skill"):
         write_draft(tmp_path / "skills", replace(DRAFT, files={path: b"x"}, executable=frozenset()))
     assert everything_below(tmp_path) == {}
 

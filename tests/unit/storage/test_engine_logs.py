@@ -35,7 +35,7 @@ def test_a_log_that_was_cut_short_costs_a_note_and_not_the_run(tmp_path: Path) -
     (tmp_path / "a.eval").write_bytes(whole[: len(whole) // 2])
     notes = clean_logs(tmp_path, _clean)
     assert len(notes) == 1
-    assert notes[0].startswith("a.eval: cut short")
+    assert notes[0].startswith("a.eval: incomplete")
 
 
 def log(folder: Path, name: str, *samples: str) -> None:

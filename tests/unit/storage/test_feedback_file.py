@@ -78,7 +78,7 @@ def test_every_problem_is_listed_at_once(tmp_path: Path) -> None:
         ({**FILE, "schema": "upskill.feedback/2"}, "schema: Input should be 'upskill.feedback/1'"),
         ({**FILE, "comments": []}, "comments:"),
         ({**FILE, "comments": [COMMENT] * 1_001}, "comments:"),
-        ('{"schema": 1, "schema": 2}', "`schema` stands twice"),
+        ('{"schema": 1, "schema": 2}', "`schema` appears twice"),
     ],
 )
 def test_a_damaged_file_is_refused_and_the_place_is_named(tmp_path: Path, value: object, says: str) -> None:
@@ -90,6 +90,6 @@ def test_a_file_of_ten_megabytes_is_refused_before_it_is_parsed(tmp_path: Path) 
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    for path, says in ((tmp_path, "is no file"), (tmp_path / "none.json", "No such file")):
+    for path, says in ((tmp_path, "is not a file"), (tmp_path / "none.json", "No such file")):
         with pytest.raises(UsageError, match=says):
             read_feedback(path)

@@ -68,7 +68,7 @@ def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
     ledger.append(replace(LOOK, sentence="long " * 2_000))
     ledger.append(LOOK)
     assert ledger.read() == (LOOK,)
-    assert [note.split(": ")[-1][:12] for note in ledger.notes] == ["it takes 10,", "1"]
+    assert [note.split(": ")[-1][:12] for note in ledger.notes] == ["10,526 bytes", "1"]
 
 
 def test_a_ledger_that_cannot_be_used_becomes_a_note(tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ def test_a_gitignore_of_ones_own_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_place_where_no_run_can_be_made_is_explained(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(EngineError, match="a run folder cannot be made here") as caught:
+    with pytest.raises(EngineError, match="a run folder cannot be created here") as caught:
         create_run(tmp_path / "file", skill_name="a")
-    assert caught.value.hint == "name another place with --runs-dir DIR"
+    assert caught.value.hint == "name another folder with --runs-dir DIR"
 
 
 def test_a_record_is_replaced_whole_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_folder_without_a_record_is_not_a_run(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "missing"):
         with pytest.raises(UsageError, match="not a run folder") as caught:
             read_run(folder)
-        assert caught.value.hint == "list them: upskill runs"
+        assert caught.value.hint == "list the runs with `upskill runs`"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_damaged_record_is_explained(tmp_path: Path, damage: bytes) -> None:
 def test_a_record_of_another_format_is_not_misread(tmp_path: Path) -> None:
     run = create_run(tmp_path, skill_name="a")
     run.write_record(replace(RECORD, format="upskill.run/2"))
-    with pytest.raises(EngineError, match=r"is written as 'upskill\.run/2'"):
+    with pytest.raises(EngineError, match=r"has the format 'upskill\.run/2'"):
         read_run(run.path)
 
 

@@ -149,7 +149,7 @@ def test_a_wrong_or_long_name_is_made_safe_with_a_note(tmp_path: Path, written: 
 def test_a_skill_without_a_name_is_called_after_its_folder(tmp_path: Path, line: str) -> None:
     skill = read_skill(make_skill(tmp_path / "My Folder", text=f"---\n{line}description: d\n---\n"))
     assert skill.name == "my-folder"
-    assert skill.notes[0] == "SKILL.md has no name; called my-folder after its folder"
+    assert skill.notes[0] == "SKILL.md has no name, so the name of its folder is used: my-folder"
 
 
 def test_a_name_from_a_very_long_folder_is_still_valid(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_name_from_a_very_long_folder_is_still_valid(tmp_path: Path) -> None:
 
 def test_a_name_other_than_the_folder_is_noted(tmp_path: Path) -> None:
     skill = read_skill(make_skill(tmp_path / "folder", text="---\nname: other\ndescription: d\n---\n"))
-    assert skill.notes == ("the name other differs from the folder's, folder; some agents refuse that",)
+    assert skill.notes == ("the name other differs from the name of its folder, folder; some agents refuse that",)
 
 
 # What cannot be read
@@ -168,25 +168,25 @@ def test_a_name_other_than_the_folder_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "does not begin with frontmatter"),
-        ("# Title\n", "does not begin with frontmatter"),
-        ("\n---\nname: a\ndescription: d\n---\n", "does not begin with frontmatter"),
-        ("---\nname: a\ndescription: d\n", "does not begin with frontmatter"),
+        ("", "does not start with frontmatter"),
+        ("# Title\n", "does not start with frontmatter"),
+        ("\n---\nname: a\ndescription: d\n---\n", "does not start with frontmatter"),
+        ("---\nname: a\ndescription: d\n", "does not start with frontmatter"),
         ("---\n---\n", "is not a list of `key: value` lines"),
         ("---\n- a\n---\n", "is not a list of `key: value` lines"),
         ("---\njust text\n---\n", "is not a list of `key: value` lines"),
         ("---\nname: a\n---\n", "has no description"),
         ("---\nname: a\ndescription:\n---\n", "has no description"),
         ("---\nname: a\ndescription: ' \t '\n---\n", "has no description"),
-        ("---\nname: a\ndescription: [a, b]\n---\n", "must be a text, not a list or a table"),
-        ("---\nname: a\ndescription: {a: b}\n---\n", "must be a text, not a list or a table"),
+        ("---\nname: a\ndescription: [a, b]\n---\n", "must be a string"),
+        ("---\nname: a\ndescription: {a: b}\n---\n", "must be a string"),
         ("---\nname: [a\ndescription: d\n---\n", "is not YAML: expected ',' or ']'"),
         ("---\nname: 'a\ndescription: d\n---\n", "is not YAML: found unexpected"),
         ("---\nname: a\n\tdescription: d\n---\n", "is not YAML: found character '\\t'"),
-        ("---\nname: a\x00\ndescription: d\n---\n", "is not YAML: it holds the control character U+0000"),
-        ("---\nname: a\x1b[31m\ndescription: d\n---\n", "is not YAML: it holds the control character U+001B"),
-        ("---\na: &a x\nb: *a\ndescription: d\n---\n", "is not YAML: an alias (*name) is not read here at line 3"),
-        ("---\na: &a [*a]\ndescription: d\n---\n", "an alias (*name) is not read here"),
+        ("---\nname: a\x00\ndescription: d\n---\n", "is not YAML: it contains the control character U+0000"),
+        ("---\nname: a\x1b[31m\ndescription: d\n---\n", "is not YAML: it contains the control character U+001B"),
+        ("---\na: &a x\nb: *a\ndescription: d\n---\n", "is not YAML: aliases (*name) are not allowed here at line 3"),
+        ("---\na: &a [*a]\ndescription: d\n---\n", "aliases (*name) are not allowed here"),
         ("---\n? [a]\n: b\ndescription: d\n---\n", "is not YAML: found unhashable key"),
         ("---\na: b\n...\ndescription: d\n---\n", "is not YAML"),
         ('---\nx: "\\UFFFFFFFF"\ndescription: d\n---\n', "is not YAML"),
@@ -213,7 +213,7 @@ def test_yaml_tags_are_text_and_build_nothing(tmp_path: Path) -> None:
 def test_a_bomb_of_merge_keys_does_not_unfold(tmp_path: Path) -> None:
     head = "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 60))
     (problem,) = problems_of(make_skill(tmp_path / "a", text=f"---\na0: &a0 {{x: y}}\n{head}description: d\n---\n"))
-    assert "an alias (*name) is not read here at line 3" in problem
+    assert "aliases (*name) are not allowed here at line 3" in problem
 
 
 def test_every_problem_of_a_skill_is_listed_at_once(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_mistyped_folder_gets_a_suggestion(tmp_path: Path) -> None:
 
 def test_a_folder_of_skills_is_not_a_skill_but_leads_to_them(tmp_path: Path) -> None:
     folder = make_skill(tmp_path / "skills" / "pdf-merge")
-    with pytest.raises(UsageError, match=r"there is no SKILL\.md in it") as caught:
+    with pytest.raises(UsageError, match=r"has no SKILL\.md") as caught:
         read_skill(tmp_path / "skills")
     assert caught.value.hint == f"did you mean {folder}?"
 
@@ -381,22 +381,22 @@ def test_links_that_stay_inside_are_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "problem"),
     [
-        ("/etc/hostname", "a link that leaves the skill (/etc/hostname)"),
-        ("/etc", "a link that leaves the skill (/etc)"),
-        ("..", "a link that leaves the skill (..)"),
-        ("../secret.txt", "a link that leaves the skill (../secret.txt)"),
-        ("../outside", "a link that leaves the skill (../outside)"),
-        ("../a-sibling/x", "a link that leaves the skill (../a-sibling/x)"),
-        ("references/../../secret.txt", "a link that leaves the skill"),
-        ("references/hop", "a link that leaves the skill (references/hop)"),
-        ("/nowhere/at/all", "a link that leaves the skill (/nowhere/at/all)"),
-        ("nowhere", "a link to nothing"),
-        ("link", "a link that leads back to itself"),
-        (".", "a link that leads back to a folder it is in"),
-        ("skill_meta.json", "a link to the cases, which students must not see"),
-        ("evals", "a link to the cases, which students must not see"),
-        ("evals/evals.json", "a link to the cases, which students must not see"),
-        (".git/config", "a link to what is not part of the skill (.git/config)"),
+        ("/etc/hostname", "a link to a place outside the skill (/etc/hostname)"),
+        ("/etc", "a link to a place outside the skill (/etc)"),
+        ("..", "a link to a place outside the skill (..)"),
+        ("../secret.txt", "a link to a place outside the skill (../secret.txt)"),
+        ("../outside", "a link to a place outside the skill (../outside)"),
+        ("../a-sibling/x", "a link to a place outside the skill (../a-sibling/x)"),
+        ("references/../../secret.txt", "a link to a place outside the skill"),
+        ("references/hop", "a link to a place outside the skill (references/hop)"),
+        ("/nowhere/at/all", "a link to a place outside the skill (/nowhere/at/all)"),
+        ("nowhere", "a broken link"),
+        ("link", "a link to itself"),
+        (".", "a link to a folder that contains it"),
+        ("skill_meta.json", "a link to the cases, which models must not see"),
+        ("evals", "a link to the cases, which models must not see"),
+        ("evals/evals.json", "a link to the cases, which models must not see"),
+        (".git/config", "a link to a file that is not part of the skill (.git/config)"),
     ],
 )
 def test_links_that_must_not_be_followed_are_refused(tmp_path: Path, target: str, problem: str) -> None:
@@ -419,8 +419,8 @@ def test_links_that_lead_round_in_a_circle_are_refused(tmp_path: Path) -> None:
     (folder / "one" / "to-two").symlink_to("../two")
     (folder / "two" / "to-one").symlink_to("../one")
     assert problems_of(folder) == (
-        "one/to-two/to-one: a link that leads back to a folder it is in",
-        "two/to-one/to-two: a link that leads back to a folder it is in",
+        "one/to-two/to-one: a link to a folder that contains it",
+        "two/to-one/to-two: a link to a folder that contains it",
     )
 
 
@@ -431,8 +431,8 @@ def test_a_skill_file_that_is_a_link_leaving_the_skill_is_not_read(tmp_path: Pat
     folder.mkdir()
     (folder / "SKILL.md").symlink_to("../secret")
     assert problems_of(folder) == (
-        "SKILL.md: a link that leaves the skill (../secret)",
-        "there is no SKILL.md, spelt like this, that could be read",
+        "SKILL.md: a link to a place outside the skill (../secret)",
+        "there is no readable file named SKILL.md (in capitals)",
     )
 
 
@@ -447,7 +447,7 @@ def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 def test_a_link_to_a_device_is_refused(tmp_path: Path) -> None:
     folder = make_skill(tmp_path / "a")
     (folder / "zero").symlink_to("/dev/zero")
-    assert problems_of(folder) == ("zero: a link that leaves the skill (/dev/zero)",)
+    assert problems_of(folder) == ("zero: a link to a place outside the skill (/dev/zero)",)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only some file systems can hold such names")
@@ -458,8 +458,8 @@ def test_names_that_other_systems_cannot_hold_are_refused(tmp_path: Path) -> Non
         pass
     assert problems_of(folder) == (
         "d/caf\\udce9: the name is not UTF-8",
-        "read.md: differs from Read.md only by case, which not every system can hold",
-        "ñ: differs from n\u0303 only by case, which not every system can hold",
+        "read.md: differs from Read.md only by case, which not every file system supports",
+        "ñ: differs from n\u0303 only by case, which not every file system supports",
     )
 
 
@@ -467,7 +467,7 @@ def test_names_that_other_systems_cannot_hold_are_refused(tmp_path: Path) -> Non
 def test_names_that_could_steer_a_terminal_are_shown_as_escapes(tmp_path: Path) -> None:
     folder = make_skill(tmp_path / "a")
     (folder / "\x1b[2Jx\n").symlink_to("/etc")
-    assert problems_of(folder) == ("\\x1b[2Jx\\n: a link that leaves the skill (/etc)",)
+    assert problems_of(folder) == ("\\x1b[2Jx\\n: a link to a place outside the skill (/etc)",)
 
 
 # Bounds
@@ -545,10 +545,10 @@ def test_cases_stay_behind(tmp_path: Path) -> None:
 def test_a_copy_never_overwrites(tmp_path: Path) -> None:
     source = make_skill(tmp_path / "a")
     (tmp_path / "copy").mkdir()
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         copy_skill(source, tmp_path / "copy")
     (tmp_path / "dangling").symlink_to("nowhere")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         copy_skill(source, tmp_path / "dangling")
 
 

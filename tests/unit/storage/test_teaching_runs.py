@@ -43,9 +43,9 @@ def test_a_key_of_the_users_own_is_not_in_a_record(tmp_path: Path, monkeypatch: 
 
 def test_a_folder_without_a_record_is_not_the_run_of_a_generate(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(UsageError, match=r"not the run folder of a generate, there is no generate\.json") as caught:
+        with pytest.raises(UsageError, match=r"not a run folder of `generate`: it has no generate\.json") as caught:
             read_teaching_run(folder)
-        assert caught.value.hint == "list them: upskill runs"
+        assert caught.value.hint == "list the runs with `upskill runs`"
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"null", b"{}", b"\xff", b'{"started_at": 1}'])
@@ -58,9 +58,9 @@ def test_a_damaged_record_is_explained(tmp_path: Path, damage: bytes) -> None:
 def test_a_record_of_another_format_is_not_misread(tmp_path: Path) -> None:
     run = create_teaching_run(tmp_path, about="a")
     run.write_record(replace(RECORD, format="upskill.generate/2"))
-    with pytest.raises(EngineError, match=r"is written as 'upskill\.generate/2'") as caught:
+    with pytest.raises(EngineError, match=r"has the format 'upskill\.generate/2'") as caught:
         read_teaching_run(run.path)
-    assert caught.value.hint == "go on with it with the version of upskill that wrote it"
+    assert caught.value.hint == "resume it with the version of upskill that wrote it"
 
 
 def test_a_record_that_cannot_be_written_is_explained(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_a_full_disk_is_explained(tmp_path: Path) -> None:
     with log_file.open() as log, pytest.raises(EngineError, match="disk is full") as caught, small_files():
         log.append(SCORED)
     assert (tmp_path / "t.jsonl").read_bytes() == b"", "the part that was written is taken back"
-    assert caught.value.hint == "free some space; everything finished so far is kept"
+    assert caught.value.hint == "free some space; all finished answers are saved"
 
 
 def test_a_disk_that_stops_taking_what_was_written_is_told(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_disk_that_stops_taking_what_was_written_is_told(tmp_path: Path) -> No
 
     log = TrialWriter(tmp_path / "t.jsonl", sync=broken)
     log.append(SCORED)
-    with pytest.raises(EngineError, match="cannot be brought to the disk"):
+    with pytest.raises(EngineError, match="cannot be written to disk"):
         log.close()
 
 

@@ -392,7 +392,7 @@ def test_a_file_that_is_no_database_is_moved_aside_with_a_note(path: Path, conte
     with SqliteStore(path, clock=lambda: NOW) as store:
         store.keep(TRIAL, fingerprint="f")
     assert len(store.notes) == 1
-    assert "moved to trials.sqlite3.aside-" in store.notes[0]
+    assert "renamed to trials.sqlite3.aside-" in store.notes[0]
     assert [aside.read_bytes() for aside in path.parent.glob("*.aside-*")] == [content]
     assert recall(path) is not None
 
@@ -403,7 +403,7 @@ def test_a_database_of_something_else_is_moved_aside_untouched(path: Path) -> No
     content = path.read_bytes()
     with SqliteStore(path, clock=lambda: NOW) as store:
         store.keep(TRIAL, fingerprint="f")
-    assert "was something else" in store.notes[0]
+    assert "was not a cache of upskill" in store.notes[0]
     assert [aside.read_bytes() for aside in path.parent.glob("*.aside-*")] == [content]
     assert recall(path) is not None
 
@@ -482,4 +482,4 @@ def test_where_there_can_be_no_store_there_is_a_note_and_nothing_else(tmp_path: 
             store.flush()
             assert store.recall("t1", fingerprint="f") is None
         assert len(store.notes) == 1
-        assert store.notes[0].endswith("nothing is reused or kept")
+        assert store.notes[0].endswith("no answers are reused or cached")

@@ -103,7 +103,7 @@ NO_NAMES = [
 def test_a_name_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     skills = tmp_path / "skills"
     skills.mkdir()
-    with pytest.raises(UsageError, match="cannot be the name of a skill") as caught:
+    with pytest.raises(UsageError, match="is not a valid name of a skill") as caught:
         write_skill(skills, name=name, description="d", body="")
     assert_explained(caught.value)
     assert [path.name for path in tmp_path.rglob("*")] == ["skills"]
@@ -118,7 +118,7 @@ def test_a_name_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
         ("a --- b", "`description` contains ---"),
         ("a ---- b", "`description` contains ---"),
         ("a <b>", "`description` contains < or >"),
-        ("half \ud83d", "`description` holds a lone surrogate"),
+        ("half \ud83d", "`description` contains a lone surrogate"),
     ],
 )
 def test_a_description_that_some_reader_would_refuse_is_not_written(
@@ -136,14 +136,14 @@ def test_a_description_that_some_reader_would_refuse_is_not_written(
         ({"version": "1.0"}, "not a field of the Agent Skills specification: version"),
         ({"model": "opus", "hooks": "x"}, "not a field of the Agent Skills specification: model, hooks"),
         ({"license": ""}, "`license` is empty"),
-        ({"license": None}, "`license` must be a text, not NoneType"),
+        ({"license": None}, "`license` must be a string, not NoneType"),
         ({"license": "a\n---\nb"}, "`license` contains ---"),
         ({"compatibility": "x" * 501}, "`compatibility` has 501 characters; 500 are allowed"),
-        ({"allowed-tools": ["Read", "Write"]}, "`allowed-tools` must be a text, not list"),
-        ({"metadata": "x"}, "`metadata` must be a table of texts"),
-        ({"metadata": {"version": 1.0}}, "`metadata.version` must be a text, not float"),
-        ({"metadata": {"a": {"b": "c"}}}, "`metadata.a` must be a text, not dict"),
-        ({"metadata": {1: "x"}}, "`a key of metadata` must be a text, not int"),
+        ({"allowed-tools": ["Read", "Write"]}, "`allowed-tools` must be a string, not list"),
+        ({"metadata": "x"}, "`metadata` must map keys to strings"),
+        ({"metadata": {"version": 1.0}}, "`metadata.version` must be a string, not float"),
+        ({"metadata": {"a": {"b": "c"}}}, "`metadata.a` must be a string, not dict"),
+        ({"metadata": {1: "x"}}, "`a key of metadata` must be a string, not int"),
         ({"metadata": {"": "x"}}, "`a key of metadata` is empty"),
         ({"metadata": {"---": "x"}}, "`a key of metadata` contains ---"),
         ({"metadata": {"k": "---"}}, "`metadata.k` contains ---"),
@@ -179,7 +179,7 @@ def test_a_body_is_written_as_it_is(tmp_path: Path, body: str) -> None:
 
 
 def test_a_body_with_half_a_character_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="the body holds a lone surrogate"):
+    with pytest.raises(UsageError, match="the body contains a lone surrogate"):
         write_skill(tmp_path, name="a", description="d", body="\ud83d")
     assert list(tmp_path.iterdir()) == []
 
@@ -212,5 +212,5 @@ def test_a_link_in_the_place_of_the_skill_file_is_replaced_not_followed(tmp_path
 
 def test_a_file_in_the_place_of_the_folder_is_explained(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
-    with pytest.raises(EngineError, match="the skill cannot be written here"):
+    with pytest.raises(EngineError, match="the skill cannot be written to it"):
         write_skill(tmp_path, name="a", description="d", body="")

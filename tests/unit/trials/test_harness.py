@@ -63,7 +63,7 @@ def test_a_record_of_an_unknown_harness_can_be_read_and_not_run() -> None:
     assert (info.name, info.arm_name("offered"), info.arm_name("previous")) == (
         "telepathy",
         "skill offered",
-        "previous",
+        "old version",
     )
     with pytest.raises(UsageError, match="no harness telepathy"):
         Requests(SKILL, harness="telepathy")

@@ -221,7 +221,7 @@ _REFUSALS = (
 
 
 EMPTY = "the empty answer"
-ECHO = "the echoed prompt"
+ECHO = "the prompt itself"
 REFUSAL = "a polite refusal"
 REFUSAL_ABOUT = "a polite refusal that repeats the prompt"
 

@@ -67,7 +67,7 @@ def qualify(
 
     def known_of(key: str) -> Qualification:
         if len(too_slow) >= MOST_TOO_SLOW:
-            saw = f"not examined: {MOST_TOO_SLOW} other test cases take too long"
+            saw = f"not checked: {MOST_TOO_SLOW} other cases take too long"
             return _rejected(new[key].case, Reason(saw=saw, change="change those first, then check again"))
         try:
             return _qualify(new[key], cases, skill)
@@ -79,13 +79,13 @@ def qualify(
     for key, one in new.items():
         if not one.is_slow:
             found[key] = known_of(key)
-            progress.step("test cases checked", len(found), len(cases))
+            progress.step("cases checked", len(found), len(cases))
     if slow := [key for key, one in new.items() if one.is_slow]:
         with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
             try:
                 for key, known in zip(slow, pool.map(known_of, slow), strict=True):
                     found[key] = known
-                    progress.step("test cases checked", len(found), len(cases))
+                    progress.step("cases checked", len(found), len(cases))
             except BaseException:
                 stop.set()
                 raise
@@ -147,14 +147,14 @@ def _non_answers_that_pass(examination: Examination) -> Iterator[Reason]:
 def _change_for(name: str, case: Case) -> str:
     kinds = [KINDS[check.kind] for check in case.checks]
     if name in (ECHO, REFUSAL_ABOUT):
-        return "take what is expected out of the prompt, or expect a form that the prompt does not have"
+        return "remove the expected text from the prompt, or expect a form that is not in the prompt"
     if name == REFUSAL:
-        return "expect what only a right answer says: a value, a name, a command; not words that refusals use"
+        return "expect what only a right answer contains: a value, a name, a command; not words of a refusal"
     if kinds and all(kind.only_forbids for kind in kinds):
         name = kinds[0].name
-        return f"`{name}` alone asks for nothing; add a `contains`, `equals` or `regex` that a right answer passes"
+        return f"`{name}` alone requires nothing; add a `contains`, `equals` or `regex` that a right answer passes"
     if case.files:
-        return "the folder as it is handed out passes; check for what the task changes"
+        return "the unchanged folder passes; check what the task changes"
     return next(
         (kind.too_weak for kind in kinds if kind.too_weak is not None), "add a check that only a right answer passes"
     )
@@ -168,20 +168,20 @@ def _reference_problems(examination: Examination) -> Iterator[Reason]:
     try:
         disagreement = examination.disagreement(answer)
     except CheckCrashed as crash:
-        yield Reason(saw=f"a check breaks on {name}: {crash}", change="repair the check, or what it needs")
+        yield Reason(saw=f"a check crashes on {name}: {crash}", change="fix the check, or what it needs")
         return
     if disagreement is not None:
         yield Reason(
             saw=f"`{disagreement.kind}` is not deterministic: {name} passed it {disagreement.passed} of "
             f"{disagreement.gradings} times",
-            change="take chance, clock and order out of the check: fix the seed, sort before comparing, "
+            change="make the check deterministic: fix the seed, ignore the clock, sort before comparing, "
             "allow a tolerance",
         )
     elif case.reference is not None and not examination.passes(answer):
         saw = "; ".join(examination.failures(answer)[:3])
         yield Reason(
             saw=f"the reference fails: {saw if len(saw) <= 300 else saw[:299] + '…'}",
-            change="correct the check, or the reference",
+            change="correct the check or the reference",
         )
 
 
@@ -203,7 +203,7 @@ def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterat
         names = ", ".join(f"`{other.id}`" for other in passing[:3]) + (", …" if len(passing) > 3 else "")
         yield Reason(
             saw=f"the reference of {names} passes",
-            change="expect what is special to this case; what it checks is said in answers to other questions too",
+            change="expect something specific to this case; answers to other cases pass its checks too",
         )
 
 
@@ -220,7 +220,7 @@ def _prove(examination: Examination) -> Qualification:
     case, reference = examination.case, examination.case.reference
     if reference is None:
         reason = Reason(
-            saw="there is no reference, so nothing shows that a right answer passes",
+            saw="there is no reference, so it is not shown that a right answer passes",
             change="add `reference`, a right answer, and `wrong`, a list of wrong ones",
         )
         return Qualification(case_id=case.id, state="unproven", reasons=(reason,))
@@ -235,7 +235,7 @@ def _prove(examination: Examination) -> Qualification:
     if passed := _passing(examination, cuts):
         reasons.append(
             Reason(
-                saw="cut short, the reference still passes: " + _listed([cut.what for cut in passed]),
+                saw="the reference still passes when cut: " + _listed([cut.what for cut in passed]),
                 change="shorten the reference to what is asked for, or check the rest of it too",
             )
         )
@@ -245,13 +245,13 @@ def _prove(examination: Examination) -> Qualification:
     if len(made) - len(slipped) < LEAST_CAUGHT * len(made):
         reasons.append(
             Reason(
-                saw=f"{len(slipped)} of {len(made)} mutants of the reference pass: "
+                saw=f"{len(slipped)} of {len(made)} altered copies of the reference pass: "
                 + _listed([mutant.what for mutant in slipped]),
-                change="check what they change, or leave it out of the reference",
+                change="check the altered parts, or remove them from the reference",
             )
         )
     if examination.crash is not None:
-        reasons.append(Reason(saw=f"a check breaks on wrong answers: {examination.crash}", change="repair the check"))
+        reasons.append(Reason(saw=f"a check crashes on wrong answers: {examination.crash}", change="fix the check"))
     state: State = "unproven" if reasons or examination.missing else "qualified"
     return Qualification(
         case_id=case.id,
@@ -275,10 +275,10 @@ def _wrong_that_pass(examination: Examination) -> Iterator[Reason]:
 
 def _missing_notes(examination: Examination) -> Iterator[Reason]:
     if "judge" in examination.missing:
-        yield Reason(saw="its judge is not asked here, so only its other checks were tried")
+        yield Reason(saw="the judge was not asked here, so only the other checks were run")
     if "sandbox" in examination.missing:
         yield Reason(
-            saw="a check runs a program, and there is no sandbox here to run it in",
+            saw="a check runs a program, and there is no sandbox here",
             change="see `upskill doctor`",
         )
 
@@ -287,10 +287,10 @@ def _leak_notes(case: Case, labels: tuple[Label, ...]) -> Iterator[Reason]:
     values = leaked_values(case)
     said = ", ".join(_shown(value) for value in values[:3])
     if "leaks" in labels:
-        what = f"what is expected stands in the prompt: {said}" if said else "the prompt itself matches the pattern"
+        what = f"the expected text is in the prompt: {said}" if said else "the prompt itself matches the pattern"
         yield Reason(saw=what, change="ask without giving it away")
     elif values:
-        yield Reason(saw=f"part of what is expected stands in the prompt: {said}")
+        yield Reason(saw=f"part of the expected text is in the prompt: {said}")
 
 
 def _passing(examination: Examination, made: Sequence[WrongAnswer]) -> list[WrongAnswer]:

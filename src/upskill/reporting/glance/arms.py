@@ -5,14 +5,8 @@ from collections.abc import Sequence
 from upskill.domain import DEFAULT_HARNESS, Arm, Evaluation
 from upskill.reporting.wording import arm_name
 
-_WORDS = {
-    "baseline": "without the skill",
-    "with skill": "with the skill",
-    "skill offered": "with the skill offered",
-    "skill given": "with the skill given",
-    "ceiling": "with the passage itself",
-}
-"""By our own names of arms; a harness of somebody else has its own."""
+_WORDS = {"skill offered": "with the skill offered", "skill given": "with the skill given"}
+"""Names that need more words beside a dot than in a column."""
 
 
 def compared_titles(evaluation: Evaluation) -> tuple[str, str]:

@@ -48,7 +48,8 @@ _WIDE = _Layout(kind="wide", width=960, scale=(182, 412), row=46, top=34, name_c
 _NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=88, top=26, name_cells=22)
 _RATES, _LIFT, _VERDICT, _TOKENS = 434, 538, 710, 958
 """Columns of the wide drawing; the last is where its text ends."""
-_KEY_LINE = 24
+_KEY_LINE, _KEY_CELLS = 24, 24
+"""The height of a line of the key, and the words that two to a line have room for."""
 
 
 def svg(glance: Glance, *, standalone: bool) -> str:
@@ -208,21 +209,29 @@ _KeyPart = tuple[str, str]
 
 
 def _key_lines(glance: Glance, layout: _Layout) -> list[list[_KeyPart]]:
-    """The key: two marks to a line of a narrow drawing; nothing where nothing is drawn."""
+    """The key: in a narrow drawing two marks to a line, long words alone; nothing where nothing is drawn."""
     parts = list(_key_parts(glance))
-    most = len(parts) if layout.is_wide else 2
-    return [parts[at : at + most] for at in range(0, len(parts), most)] if parts else []
+    if layout.is_wide:
+        return [parts] if parts else []
+    long = [part for part in parts if len(part[1]) > _KEY_CELLS]
+    short = [part for part in parts if part not in long]
+    return [*(short[at : at + 2] for at in range(0, len(short), 2)), *([part] for part in long)]
 
 
 def _key(lines: Sequence[Sequence[_KeyPart]], layout: _Layout, y: int) -> Iterator[str]:
     yield '<g class="even">'
     for number, parts in enumerate(lines):
-        x, down = float(layout.scale[0] - (0 if layout.is_wide else 2)), y + number * _KEY_LINE
+        needed = sum(map(_key_width, parts)) if layout.is_wide else layout.width
+        x, down = float(max(2, min(layout.scale[0], layout.width - needed))), y + number * _KEY_LINE
         for mark, words in parts:
             yield mark.format(x=x + 6, y=down - 4, left=x - 2, right=x + 16)
             yield _text(words, x + 22, down, "small")
-            x += 42 + 6.5 * cell_len(words) if layout.is_wide else 170
+            x += _key_width((mark, words)) if layout.is_wide else 170
     yield "</g>"
+
+
+def _key_width(part: _KeyPart) -> float:
+    return 42 + 6.5 * cell_len(part[1])
 
 
 def _key_parts(glance: Glance) -> Iterator[_KeyPart]:
@@ -234,18 +243,21 @@ def _key_parts(glance: Glance) -> Iterator[_KeyPart]:
     if any(row.low is not None for row in glance.rows):
         yield (
             '<rect class="range" x="{left}" y="{y}" width="18" height="12" rx="3" transform="translate(0 -6)"/>',
-            f"{_common_confidence(glance) or 'CI'} of the lift",
+            f"pale band: {_common_confidence(glance) or 'CI'} of lift, from the hollow dot",
         )
     if any(row.clarity == "unclear" for row in glance.rows):
         yield '<g class="unsure"><path class="line" d="M{left} {y}H{right}"/></g>', "not clear"
+
+
+_BAND = "the pale band is the confidence interval of the lift, counted from the hollow dot and cut at 0% and 100%"
 
 
 def _title(row: GlanceRow) -> str:
     """Everything about a row in words, shown where a pointer rests on it."""
     if row.lift is None:
         return f"{row.model}: {row.verdict}, {row.why}"
-    parts = (f"{row.model}: {row.verdict}", row.rates, f"{row.figures} {row.reach}".strip(), row.other_interval)
-    return "; ".join(part for part in parts if part)
+    parts = (f"{row.model}: {row.verdict}", row.rates, f"{row.figures} {row.reach}".strip(), row.other_interval, _BAND)
+    return "; ".join(part for part in parts if part and (part is not _BAND or row.low is not None))
 
 
 def _text(words: str, x: float, y: float, kind: str = "", *, anchor: str = "") -> str:

@@ -6,7 +6,16 @@ from upskill.domain import Evaluation, Lift, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.glance.values import NO_SIGN, SIGNS, Clarity, GlanceRow
-from upskill.reporting.wording import USUAL, arm_name, arm_percents, between, confidence, fault_words, points
+from upskill.reporting.wording import (
+    USUAL,
+    arm_name,
+    arm_percents,
+    between,
+    confidence,
+    counted_by_arm,
+    fault_words,
+    points,
+)
 
 _NOT_ARRIVED = ("transport", "provider", "rate limit", "timeout")
 
@@ -39,8 +48,8 @@ def _among(report: StudentReport, models: int) -> str | None:
     if report.holds_among is None or models < 2 or report.verdict != "helps":
         return None
     if report.holds_among:
-        return f"also when corrected for testing {models} models"
-    return f"by itself; not clear when corrected for testing {models} models"
+        return f"also after correction for testing {models} models"
+    return f"but not after correction for testing {models} models"
 
 
 def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
@@ -104,7 +113,7 @@ def _empty(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
 def why_none(report: StudentReport) -> str:
     """Why there is no verdict, from what was counted."""
     if report.verdict is None:
-        return "nothing was asked without the skill"
+        return "there are no answers without the skill"
     if report.verdict == "undecided":
         return "no pair was complete"
     asked = sum(arm.trials + arm.errored for arm in report.arms)
@@ -114,12 +123,12 @@ def why_none(report: StudentReport) -> str:
     if errored:
         return f"{errored:,} of {count(asked, 'answer')} {_fault(report)}"
     for what, counts in (
-        ("answers were lost on the way", [arm.lost for arm in report.arms]),
+        ("answers were lost", [arm.lost for arm in report.arms]),
         ("requests were refused", [arm.refused for arm in report.arms]),
     ):
         if any(counts):
-            arms = zip(counts, report.arms, strict=True)
-            return f"{what}: {', '.join(f'{one:,} {arm_name(arm.arm, report.harness)}' for one, arm in arms)}"
+            names = [arm_name(arm.arm, report.harness) for arm in report.arms]
+            return f"{what}: {counted_by_arm(zip(names, counts, strict=True))}"
     return "no pair was complete" if not report.lifts else "too few pairs were complete"
 
 
@@ -155,7 +164,7 @@ def _other(report: StudentReport, lift: Lift, cases: int) -> str:
     if not _narrow(report):
         return f"on {_these(cases)}: {confidence(lift)} {between(lift.these_cases)}"
     if lift.cases_like_these is None:
-        return "on new cases of this kind: unknown, there are too few cases"
+        return "on new cases of this kind: unknown, too few cases"
     return f"on new cases of this kind: {confidence(lift)} {between(lift.cases_like_these)}"
 
 

@@ -9,8 +9,10 @@ from upskill.reporting.against import Against, RunSide
 from upskill.reporting.html.changed import Sides, changed_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial
 from upskill.reporting.html.headline import headline_section
+from upskill.reporting.html.page import SCRIPTED
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.templating import render
+from upskill.reporting.html.words import words_section
 
 SIDES = Sides(titles=("A, with the skill", "B, with the skill"), better="better in B", worse="worse in B")
 
@@ -24,12 +26,14 @@ def against_page(
     the first run have the arm `previous`, those of the second `with_skill`.
     """
     changed = Markup() if answered is None else changed_section(answered, cases, trials, sides=SIDES)
+    headline = headline_section(found.glance)
     body = render(
         "against.html",
         scripted=found.glance.scripted,
         runs=[_side(found.first), _side(found.second)],
-        headline=headline_section(found.glance),
+        headline=headline,
         changed=changed,
+        words=words_section(SCRIPTED if found.glance.scripted else "", headline, changed),
     )
     return shell(f"{found.glance.skill}: two runs", body, script=answered is not None)
 

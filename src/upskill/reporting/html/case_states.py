@@ -12,9 +12,9 @@ from upskill.reporting.wording import confidence_interval, points
 
 MOST_CASES = 300
 STATES = {
-    "qualified": "shown to tell right from wrong",
-    "unproven": "counts, but nothing shows that it can tell right from wrong",
-    "rejected": "a non-answer passes, so it was not asked",
+    "qualified": "shown to tell right answers from wrong ones",
+    "unproven": "counts, but is not shown to tell right answers from wrong ones",
+    "rejected": "a non-answer passes, so it was skipped",
 }
 
 

@@ -87,7 +87,8 @@
     if (watched) watcher.observe(watched);
   }
 
-  const tagsOf = (known) => [known[2] === "unproven" ? known[2] : "", ...known[3], known[4]].filter(Boolean);
+  const USES = { learn: "practice", negative: "unrelated" }; // as people call them; files and comments keep theirs
+  const tagsOf = (known) => [known[2] === "unproven" ? known[2] : "", ...known[3], USES[known[4]] ?? known[4]].filter(Boolean);
   const kindOf = (row) => (data.compared ? KINDS[row[2]][1] : ALONE[row[2]] ?? KINDS[row[2]][1]);
 
   function line(row, at) {
@@ -229,11 +230,11 @@
   const pre = (content, kind = "") => make("pre", content, kind ? { class: kind } : {});
   const quiet = (...said) => make("p", said, { class: "muted" });
   function block(at, where, other) {
-    if (at < 0) return quiet("Nothing.");
+    if (at < 0) return quiet("Empty.");
     const value = data.texts[at];
     const words = (other === undefined || other < 0 ? null : marked(text(at), text(other))) ?? text(at);
     if (typeof value === "string") return pre(words);
-    return make("div", [pre(words), quiet(`Cut: the first ${number(value[0].length)} of ${number(value[1])} characters. ${where}`)]);
+    return make("div", [pre(words), quiet(`Shortened: the first ${number(value[0].length)} of ${number(value[1])} characters. ${where}`)]);
   }
 
   function checks(trial) {
@@ -246,17 +247,17 @@
         asked[at]?.[0] === kind ? pre(text(asked[at][1])) : null,
         make("p", [make("span", "saw: ", { class: "muted" }), text(saw)], { class: "saw" }),
       ]));
-    const ended = Array.isArray(detail) ? [make("p", `The model did not finish by itself: ${detail[1]}.`)] : [];
+    const ended = Array.isArray(detail) ? [make("p", `The model did not finish: ${detail[1]}.`)] : [];
     return make("div", [...ended, make("ul", entries, { class: "checks" })]);
   }
 
   function steps(trial) {
     if (!data.tools) return make("div");
     const extra = trial[14];
-    if (!extra.steps) return make("div", [make("h4", "Steps"), quiet(extra.stored ? `Answered in an earlier run (${extra.stored}), whose log has the steps.` : "Not on this page; the engine's log has them.")]);
+    if (!extra.steps) return make("div", [make("h4", "Steps"), quiet(extra.stored ? `From an earlier run (${extra.stored}). Its log has the steps.` : "Not on this page. They are in the Inspect log.")]);
     const [all, gap] = extra.steps;
     const entries = all.map((step) => make("li", step.length === 1 ? [make("p", text(step[0]), { class: "said" })] : call(step)));
-    if (gap) entries.splice(gap[0], 0, make("li", quiet(`${number(gap[1])} steps are left out; the engine's log has them.`)));
+    if (gap) entries.splice(gap[0], 0, make("li", quiet(`${number(gap[1])} steps are not shown. They are in the Inspect log.`)));
     const calls = all.filter((step) => step.length > 1).length;
     const summary = `Steps: ${calls} tool ${calls === 1 ? "call" : "calls"}${gap ? " shown" : ""}`;
     return make("details", [make("summary", summary), make("ol", entries, { class: "timeline" })], { open: "" });
@@ -287,24 +288,24 @@
     const lines = at >= 0 && first >= 0 ? changedLines(text(first), text(at)) : null;
     const what = data.cases[known][5].includes(path) ? "changed" : "new";
     const summary = make("summary", `${path}, ${what}, ${number(size)} bytes`);
-    const body = at < 0 ? quiet("Not shown: long, or not text.") : lines ? pre(lines, "diff") : block(at, "", other?.[2]);
+    const body = at < 0 ? quiet("Not shown: too long, or not text.") : lines ? pre(lines, "diff") : block(at, "", other?.[2]);
     return make("details", [summary, body], { open: "" });
   }
 
   function used(trial) {
     const extra = trial[14];
     const figure = (value, unit) => (value === null ? null : `${number(value)} ${unit}`);
-    const log = trial[12] < 0 ? "" : `; the exchange is sample ${trial[13]} of logs/${data.logs[trial[12]]}`;
+    const log = trial[12] < 0 ? "" : `; full exchange: sample ${trial[13]} of logs/${data.logs[trial[12]]}`;
     const said = [
       figure(trial[8], "tokens in"), figure(trial[9], "tokens out"),
       trial[10] === null ? null : `$${trial[10]}`, figure(trial[11], "seconds"),
       extra.turns ? `${extra.turns} model ${extra.turns === 1 ? "turn" : "turns"}` : null,
-      extra.tries ? `tried ${extra.tries} times` : null,
-      extra.stored ? `from the trial store, bought ${extra.stored}` : null,
+      extra.tries ? `${extra.tries} attempts` : null,
+      extra.stored ? `from the cache, answered ${extra.stored}` : null,
       extra.loaded === undefined ? null : extra.loaded ? "skill loaded" : "skill not loaded",
       extra.read?.length ? `read ${extra.read.join(", ")}` : null,
     ].filter(Boolean).join(", ");
-    return make("div", [quiet(said), make("details", [make("summary", "Where it is recorded"), quiet(`Model ${data.students[trial[0]]}. Line ${trial[7]} of trials.jsonl has it whole${log}.`)])]);
+    return make("div", [quiet(said), make("details", [make("summary", "Where it is recorded"), quiet(`Model ${data.students[trial[0]]}. Full record: line ${trial[7]} of trials.jsonl${log}.`)])]);
   }
 
   function side(arm, trial, row, repeat) {
@@ -312,10 +313,10 @@
     if (!trial) return make("section", [make("h3", title), quiet("Not asked in this repeat.")], { class: "side", "aria-label": title });
     const partner = trialOf(row, arm === before ? after : before, repeat);
     const others = data.arms.map((_, other) => (other === arm ? null : trialOf(row, other, repeat))).filter(Boolean);
-    const late = trial[14].late ? quiet("Still running when the decision was made, so it does not count.") : null;
+    const late = trial[14].late ? quiet("This answer arrived after the decision, so it does not count.") : null;
     return make("section", [
       make("h3", [title, " ", make("span", `${SIGNS[trial[4]]} ${ENDS[trial[4]]}`, { class: `end ${CLASSES[trial[4]]}` })]),
-      make("div", [late, make("h4", "Answer"), block(trial[6], "trials.jsonl has it whole.", partner && arm !== partner[2] ? partner[6] : undefined)]),
+      make("div", [late, make("h4", "Answer"), block(trial[6], "The full text is in trials.jsonl.", partner && arm !== partner[2] ? partner[6] : undefined)]),
       make("div", [make("h4", "Checks"), checks(trial)]),
       steps(trial), files(trial, others), used(trial),
     ], { class: "side", "aria-label": title });
@@ -333,7 +334,7 @@
   }
 
   function asked(known) {
-    const prompt = known[1] === null ? quiet("The case has changed since, or its file is gone. The engine's log has the prompt.") : block(known[1], "The case file has it whole.");
+    const prompt = known[1] === null ? quiet("The case has changed since, or its file is missing. The prompt is in the Inspect log.") : block(known[1], "The full text is in the case file.");
     return make("div", [make("h3", "Prompt"), prompt, known[5].length ? quiet(`With the files ${known[5].join(", ")}`) : null], { class: "asked" });
   }
 

@@ -55,7 +55,7 @@ def _parts(spent: Sequence[Spent]) -> list[tuple[str, ...]]:
 def _sum(spent: Sequence[Spent]) -> Spent:
     costs = [one.cost for one in spent if one.cost is not None]
     return Spent(
-        part="All together",
+        part="Total",
         calls=sum(one.calls for one in spent),
         tokens=sum(one.tokens for one in spent),
         cost=sum(costs) if len(costs) == len(spent) else None,
@@ -65,7 +65,7 @@ def _sum(spent: Sequence[Spent]) -> Spent:
 def _finding(spent: Sequence[Spent]) -> str:
     whole = _sum(spent)
     if not whole.calls:
-        return "nothing was bought"
+        return "no calls"
     return f"{count(whole.calls, 'call')}, {count(whole.tokens, 'token')}, {paid(whole.cost)}"
 
 
@@ -88,6 +88,6 @@ def _bought(bought: Purchase) -> Iterator[str]:
     """What the sum does not say."""
     if bought.failed_calls:
         lost = f" (about {dollars(bought.lost)})" if bought.lost else ""
-        yield f"{count(bought.failed_calls, 'call')} brought no answer{lost}."
+        yield f"{count(bought.failed_calls, 'call')} returned no answer{lost}."
     if bought.reused:
-        yield f"{count(bought.reused, 'answer')} came from earlier runs and cost nothing."
+        yield f"{count(bought.reused, 'answer')} came from the cache and cost nothing."

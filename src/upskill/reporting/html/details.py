@@ -15,6 +15,7 @@ from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.method import method_fold
 from upskill.reporting.html.settled import settled_fold
 from upskill.reporting.html.templating import render
+from upskill.reporting.html.words import words_fold
 from upskill.reporting.result_notes import headline_names, merged_notes
 from upskill.reporting.token_change import TokenRatio
 
@@ -27,8 +28,12 @@ def details_section(
     ratios: Sequence[TokenRatio],
     enough: float,
     spent: Sequence[Spent] = (),
+    before: Sequence[str] = (),
 ) -> Markup:
-    """Every fold that has something in it. `spent` are the parts of what a generate cost."""
+    """Every fold that has something in it, and the words of the page: `before` is what comes before the folds.
+
+    `spent` are the parts of what a generate cost.
+    """
     measured, notes = [cost_fold(None, (), enough=enough, spent=spent)], []
     if evaluation is not None:
         names = headline_names(evaluation)
@@ -41,8 +46,9 @@ def details_section(
             enough,
             spent,
         )
-    folds = [*measured, _settings(facts), _notes(notes)]
-    return render("details.html", folds=[fold for fold in folds if fold is not None])
+    folds = [fold for fold in (*measured, _settings(facts), _notes(notes)) if fold is not None]
+    words = words_fold(*before, *(f"{fold.finding} {fold.body}" for fold in folds))
+    return render("details.html", folds=folds if words is None else [*folds, words])
 
 
 def _named(report: StudentReport, names: dict[str, str]) -> StudentReport:
@@ -69,7 +75,7 @@ def _settings(facts: RunFacts) -> Fold | None:
     if not facts.settings:
         return None
     body = render("settings.html", rows=facts.settings)
-    finding = f"{len(facts.settings)} not at their defaults"
+    finding = f"{len(facts.settings)} changed from the defaults"
     return Fold(name="settings", title="Settings", finding=finding, body=body)
 
 

@@ -46,7 +46,7 @@
     });
     clear.hidden = !before;
     const unseen = use === "held-out" || use === "negative";
-    const warning = `This is a ${use} case: comments on it are not used, unless you retire the case.`;
+    const warning = `This is ${use === "negative" ? "an unrelated" : "a held-out"} case. Comments on it are not used unless you retire the case.`;
     return make("fieldset", [
       make("legend", ["Your comment"]),
       make("div", [...OPINIONS.map((opinion, at) => make("label", [choices[at], opinion])), clear], { class: "opinions" }),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from upskill.reporting.glance import Glance, svg
+from upskill.reporting.html.glossary import word_link
 from upskill.reporting.html.templating import render
 
 
@@ -38,5 +39,12 @@ def _rows(answer: Glance) -> Iterator[tuple[str, ...]]:
 
 
 def _unbroken(sentence: str) -> Markup:
-    """A heading in which no line ends inside `held-out`; a search of the page still finds the word."""
-    return Markup('<span class="whole">held-out</span>').join(sentence.split("held-out"))
+    """A heading in which no line ends inside `held-out`; the first one leads to what it means."""
+    before, *others = sentence.split("held-out")
+    marked = [
+        Markup('<span class="whole">{}</span>').format(
+            word_link("held-out case", "held-out") if at == 0 else "held-out"
+        )
+        for at in range(len(others))
+    ]
+    return Markup().join([before, *(part for mark, rest in zip(marked, others, strict=True) for part in (mark, rest))])

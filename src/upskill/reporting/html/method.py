@@ -18,8 +18,6 @@ from upskill.reporting.wording import (
     points,
 )
 
-_TIMES = {1: "once", 2: "twice"}
-
 
 def method_fold(evaluation: Evaluation, facts: RunFacts) -> Fold:
     """Everything that a careful reader may ask about the numbers."""
@@ -77,7 +75,7 @@ def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
     if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield _capital(ceiling)
     if report.lifts and report.lifts[0].corrected is not None:
-        yield f"Corrected for having passed a threshold: {_without_selection(report.lifts[0])}."
+        yield f"Corrected for selection: {_without_selection(report.lifts[0])}."
     if (judged := judge_error_words(report)) is not None:
         yield f"Corrected for the judge's errors: {judged}."
     offered = report.arm("offered")
@@ -85,7 +83,7 @@ def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
         yield f"Where the skill was offered, the model loaded it in {offered.loaded or 0} of {offered.trials} answers."
     yield from map(_capital, loss_lines(report))
     if report.answered_by:
-        yield f"The server calls the model that answered {', '.join(report.answered_by[:3])}."
+        yield f"The server names the model {', '.join(report.answered_by[:3])}."
 
 
 def _capital(sentence: str) -> str:
@@ -94,8 +92,8 @@ def _capital(sentence: str) -> str:
 
 
 def _without_selection(lift: Lift) -> str:
-    shown = f"{points(lift.corrected or 0.0)} points, shown {points(lift.mean)}"
-    return f"{shown}; lifts that are large enough for a verdict are too large on average"
+    corrected = f"{points(lift.corrected or 0.0)} points instead of {points(lift.mean)}"
+    return f"{corrected}. Lifts that are large enough for a verdict are overestimates on average"
 
 
 def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]:
@@ -104,26 +102,26 @@ def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]
     yield "Started", facts.started_at
     yield "Finished", facts.finished_at or "not yet"
     yield "Plan", _plan(evaluation)
-    yield "Order of the answers", f"shuffled, with seed {facts.seed}"
-    yield "How models worked", _harness(facts.harness or "")
-    yield "Sandbox", evaluation.sandbox or "nothing was executed"
+    yield "Order of answers", f"shuffled, seed {facts.seed}"
+    yield "Harness", _harness(facts.harness or "")
+    yield "Sandbox", evaluation.sandbox or "not used"
     yield "Judge", "none" if evaluation.judge is None else _judge(evaluation.judge)
-    yield "Digest of the skill", (facts.skill_digest or "")[:19]
+    yield "Skill digest", (facts.skill_digest or "")[:19]
     for report in evaluation.students:
         if report.student.model != report.student.name:
-            yield f"Model behind {report.student.name}", report.student.model
+            yield f"Full name of {report.student.name}", report.student.model
     for name, version in facts.versions.items():
         yield f"Version of {name}", version
 
 
 def _plan(evaluation: Evaluation) -> str:
     ran = list(dict.fromkeys(arm.arm for report in evaluation.students for arm in report.arms))
-    where = f" {' and '.join(arm_titles(evaluation, ran))}"
+    *others, last = arm_titles(evaluation, ran) or ("",)
+    where = f", {', '.join(others)} and {last}" if others else f", {last}"
+    repeats = count(evaluation.repeats, "repeat")
     if evaluation.design == "sequential":
-        rounds = count(evaluation.repeats, "round")
-        return f"up to {rounds}, each of which asks every case once{where}; stops as soon as the answer is clear"
-    times = _TIMES.get(evaluation.repeats, f"{evaluation.repeats} times")
-    return f"every case asked {times}{where}"
+        return f"up to {repeats} of every case{where}; stops as soon as the result is clear"
+    return f"{repeats} of every case{where}"
 
 
 def _harness(name: str) -> str:

@@ -24,7 +24,9 @@ from upskill.reporting.wording import paid
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 """Not those of the system's language: the page is in English."""
-CUT_SHORT = "This run was cut short. The page shows what had been measured by then."
+SCRIPTED = "scripted demo"
+"""What the badge says where a script answered."""
+CUT_SHORT = "This run did not finish. The page shows what was measured until then."
 
 
 def report_page(
@@ -44,17 +46,26 @@ def report_page(
     `trials` may come one at a time; their answers are held only as far as they are shown.
     """
     answer = report_glance(evaluation, facts, story)
+    sections = {
+        "headline": headline_section(answer),
+        "changed": Markup() if evaluation is None else changed_section(evaluation, cases, trials),
+        "skill": skill_section(skill, story),
+    }
     body = render(
         "page.html",
         line=_line(evaluation, facts, story),
         scripted=answer.scripted,
         first=_first(evaluation, facts, story),
-        headline=headline_section(answer),
-        changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
-        skill=skill_section(skill, story),
+        **sections,
         feedback=Markup() if evaluation is None else feedback_section(facts, cases, run=evaluation.run),
         details=details_section(
-            evaluation, facts, paths=paths, ratios=ratios, enough=enough, spent=() if story is None else story.spent
+            evaluation,
+            facts,
+            paths=paths,
+            ratios=ratios,
+            enough=enough,
+            spent=() if story is None else story.spent,
+            before=(SCRIPTED if answer.scripted else "", *sections.values()),
         ),
     )
     return shell(f"{facts.skill}: upskill report", body, script=True)

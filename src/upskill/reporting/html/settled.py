@@ -118,16 +118,16 @@ def _clear(model: _Model) -> str:
         elif since is None:
             since = point
     if since is None:
-        return "The interval never settled on one side of 0."
+        return "The confidence interval still includes 0."
     side = "above" if since.mean > 0 else "below"
-    return f"The interval has been {side} 0 since pair {since.pairs}."
+    return f"The confidence interval has been {side} 0 since pair {since.pairs}."
 
 
 def _stopped(evaluation: Evaluation, model: _Model) -> str:
     report, last, cap = model.report, model.path.points[-1].pairs, model.path.cap
     dropped = report.lifts[0].dropped if report.lifts else 0
     if report.stopped is None and not (evaluation.interrupted and last + dropped < cap):
-        return f"All {cap} planned pairs were asked."
+        return f"All {cap} planned pairs were run."
     why = REASONS.get(report.stopped or "interrupted", report.stopped)
     late = f" {count(report.late, 'answer')} arrived later and did not count." if report.late else ""
     return f"Stopped after {last} of at most {count(cap, 'pair')} because {why}.{late}"

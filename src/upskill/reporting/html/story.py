@@ -143,7 +143,7 @@ def _steps(story: TeachingStory) -> Iterator[Step]:
     else:
         unrelated = f", {cases.negative} unrelated" if cases.negative else ""
         figure = count(cases.total, "case")
-        words = f"{cases.learn} to learn from, {cases.held_out} held out{unrelated}"
+        words = f"{cases.learn} practice, {cases.held_out} held-out{unrelated}"
         yield Step(title="Cases", figure=figure, words=words)
     yield _attempts(story)
     if story.test is None:
@@ -156,7 +156,7 @@ def _steps(story: TeachingStory) -> Iterator[Step]:
 
 def _material(story: TeachingStory) -> Step:
     if not story.material:
-        return Step(title="Material", figure="the task alone", words="from what the teacher knows")
+        return Step(title="Material", figure="the task alone", words="from the teacher's own knowledge")
     figure = count(len(story.material), "source") if len(story.material) > 1 else story.material[0].kind
     return Step(title="Material", figure=figure, words=_listed([one.name for one in story.material]))
 
@@ -173,5 +173,5 @@ def _attempts(story: TeachingStory) -> Step:
     chosen = next((one for one in attempts if one.summary.chosen), attempts[-1])
     few = len(attempts) <= STEPS_SHOWN
     shares = [one.share for one in attempts] if few else [attempts[0].share, "…", chosen.share]
-    what = "attempt 1" if len(attempts) == 1 else f"attempt {chosen.summary.number} of {len(attempts)} is the best"
-    return Step(title="Attempts", figure=" → ".join(shares), words=f"learn cases passed; {what}")
+    what = "attempt 1" if len(attempts) == 1 else f"attempt {chosen.summary.number} of {len(attempts)} was best"
+    return Step(title="Attempts", figure=" → ".join(shares), words=f"practice cases passed; {what}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from upskill.reporting.html.elements import plain
+from upskill.reporting.html.glossary import with_link, word_link
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,7 +29,7 @@ def _environment() -> "Environment":
     # Loaded where a page is made: no other command pays for it.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("upskill.reporting.html"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -37,3 +38,5 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.globals.update(word=word_link, with_link=with_link)
+    return environment

@@ -55,7 +55,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
     unit = "cost" if cost else "tokens"
     return Picture(
         name="cost",
-        title=f"Pass rate against {unit} per task",
+        title=f"Pass rate against {unit} per answer",
         marks=marks,
         facts={
             "cost": cost,
@@ -89,7 +89,7 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     _add_labels(marks, x_of, width)
     marked = {"values": _ticks(low, high, most=width // 90)} if logarithmic else {"tickCount": max(3, width // 110)}
     axis = alt.Axis(
-        title="dollars per task" if cost else "tokens per task",
+        title="dollars per answer" if cost else "tokens per answer",
         labelExpr="'$' + datum.value" if cost else "format(datum.value, ',')",
         labelOverlap="greedy",
         **marked,

@@ -75,13 +75,13 @@ def draw(pictures: Sequence[Picture]) -> dict[str, DrawnPicture]:
     except subprocess.TimeoutExpired:
         raise PictureFailed(f"drawing took more than {SECONDS} seconds") from None
     except OSError as error:
-        raise PictureFailed(f"the process that draws could not be started ({error})") from None
+        raise PictureFailed(f"the drawing process could not be started ({error})") from None
     if done.returncode:
         raise PictureFailed(_reason(done.stderr, done.returncode))
     try:
         return {name: _drawn(value) for name, value in json.loads(done.stdout).items()}
     except (ValueError, KeyError, AttributeError):
-        raise PictureFailed("what was drawn could not be read") from None
+        raise PictureFailed("the drawing could not be read") from None
 
 
 def _drawn(value: Mapping[str, str]) -> DrawnPicture:
@@ -91,6 +91,6 @@ def _drawn(value: Mapping[str, str]) -> DrawnPicture:
 def _reason(complaint: bytes, code: int) -> str:
     lines = complaint.decode("utf-8", "replace").strip().splitlines()
     if code < 0:
-        return f"the process that draws was ended by {signal.Signals(-code).name}"
+        return f"the drawing process was ended by {signal.Signals(-code).name}"
     said = [line for line in lines if re.match(r"\w+(\.\w+)*(Error|Exception)?: ", line)]
-    return (said or lines)[-1][:200] if lines else f"the process that draws ended with {code}"
+    return (said or lines)[-1][:200] if lines else f"the drawing process exited with code {code}"

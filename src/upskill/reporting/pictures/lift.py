@@ -35,10 +35,11 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
                 "fill": LIGHT[verdict_colour(report.verdict)] if decided else LIGHT["paper"],
             }
         )
+    is_version = compared[0][1].against == "previous"
     against = arm_name(compared[0][1].against, compared[0][0].harness)
     return Picture(
         name="lift",
-        title=f"Lift over {'the ' if against == 'baseline' else ''}{against}",
+        title=f"Lift against the {against}" if is_version else "Lift against no skill",
         marks=marks,
         facts={"asked": None if evaluation.min_lift is None else evaluation.min_lift * 100},
     )

@@ -41,7 +41,7 @@ def tokens_picture(reports: Sequence[StudentReport], ratios: Sequence[TokenRatio
         return None
     return Picture(
         name="tokens",
-        title="Tokens per task",
+        title="Tokens per answer",
         marks=marks,
     )
 
@@ -99,7 +99,7 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     bars = canvas.plot(rows)
     scale = alt.Scale(domain=[0, most], nice=False)
     y_scale = alt.Scale(domain=[0, y], reverse=True, nice=False)
-    x = alt.X("tokens:Q", scale=scale, axis=alt.Axis(title="tokens per task", format="~s", tickCount=5))
+    x = alt.X("tokens:Q", scale=scale, axis=alt.Axis(title="tokens per answer", format="~s", tickCount=5))
     top = alt.Y("y:Q", scale=y_scale, axis=None)
     middle = alt.Y("middle:Q", scale=y_scale, axis=None)
     colour = alt.Color("colour:N", scale=None)

@@ -21,7 +21,7 @@ Rates = dict[tuple[str, str], tuple[float, float]]
 def page_of_two_runs(run: Path, other: Path) -> str:
     """The page of `run` (B) beside an `other` run (A). Raises where the two are one."""
     if run.resolve() == other.resolve():
-        raise UsageError(f"{run}: --against needs another run", hint="see them with `upskill runs`")
+        raise UsageError(f"{run}: --against needs a different run", hint="list the runs with `upskill runs`")
     first, second = (read_report(storage.evaluation_in(folder)) for folder in (other, run))
     found = against(
         _side("A", other, first),

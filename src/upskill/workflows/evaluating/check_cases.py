@@ -41,15 +41,15 @@ def check_cases(
     found = find_cases(skill_folder, case_file, judge=True)
     if found is None:
         raise UsageError(
-            f"{skill.name}: there are no test cases to check",
-            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
+            f"{skill.name}: there are no cases to check",
+            hint="name a case file with -t FILE, or add cases to skill_meta.json; see docs/how-to/write-cases.md",
         )
     context, notes = _sandbox_context(found.cases)
     if (note := slow_cases_note(found.cases)) is not None:
         progress.note(note)
     qualifications = qualify(found.cases, skill, context=context, progress=progress)
     if runs_dir is not None:
-        progress.step("looking at past runs", 0, None)
+        progress.step("reading past runs", 0, None)
         qualifications = with_baselines(qualifications, tally_baselines(_baseline_trials(runs_dir, found.cases)))
     return CheckedCases(
         skill=skill,
@@ -75,7 +75,7 @@ def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, 
     try:
         require_sandbox()
     except SandboxUnavailable as error:
-        return GradingContext(), (f"{error.message}; checks that run programs were left out",)
+        return GradingContext(), (f"{error.message}; checks that run programs were skipped",)
     return GradingContext(open_sandbox=open_sandbox), ()
 
 
@@ -119,7 +119,7 @@ def slow_cases_note(cases: Iterable[Case]) -> str | None:
     slow = sum("sandbox" in checks.needs(case) for case in cases)
     if not slow:
         return None
-    return f"checking that {count(slow, 'test case')} whose assertions run programs can tell right from wrong..."
+    return f"checking {count(slow, 'case')} with checks that run programs..."
 
 
 def qualify_within(

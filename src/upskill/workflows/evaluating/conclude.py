@@ -163,7 +163,7 @@ def conclude(
         student=student,
         harness=plan.harness,
         verdict=None,
-        sentence="no baseline was run, so nothing is said about lift",
+        sentence="no lift: there are no answers without the skill",
         arms=arms,
         lifts=(),
         spent=spent,
@@ -296,7 +296,7 @@ def _judge(
         arms=len(plan.deciding) if harness_info(plan.harness).with_tools else None,
     )
     if copied:
-        once = f"{judgement.sentence}; the answers are copies of earlier ones, and count once"
+        once = f"{judgement.sentence}; the answers are copies of earlier ones and count once"
         judgement = replace(judgement, sentence=once)
     if not terms.removed or (judgement.claim is None and not judgement.clears):
         return judgement

@@ -60,7 +60,7 @@ class Estimate:
         known = f"about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
         if self.price_at_most == 0:
             known = "$0"
-        return known if not self.unknown else f"{known}, and unknown for {', '.join(self.unknown)}"
+        return known if not self.unknown else f"{known}; unknown for {', '.join(self.unknown)}"
 
     @property
     def duration(self) -> str:
@@ -169,7 +169,7 @@ def estimate_plan(
                 cases=len(plan.cases), units=plan.units, pairs=plan.most_turns, sequential=sequential
             )
             if plan.against is not None
-            else "no baseline, so no lift"
+            else "no lift: nothing is measured without the skill"
         ),
     )
 

@@ -91,7 +91,7 @@ def evaluate(
     prepared = replace(prepared, notes=(*prepared.notes, *look_notes(terms)))
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines, notes=prepared.note_lines)
     if prepared.estimate.is_much and not confirm(prepared.estimate):
-        raise UsageError("nothing was run, nothing was spent")
+        raise UsageError("nothing was run and nothing was spent")
     if parent is None:
         folder = storage.create_run(settings.place("runs_dir", flag="--runs-dir"), skill_name=prepared.skill.name)
     else:
@@ -145,7 +145,7 @@ def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
     folder = run.folder
     with storage.only_one_in(folder.path):
         if resumed:
-            run.progress.step("reading what was finished", 0, None)
+            run.progress.step("reading finished answers", 0, None)
             folder.clear_engine_data()
         before = list(planned_only(folder.trials.load(), run.record)) if resumed else []
         folder.set_space_aside()

@@ -57,7 +57,7 @@ def execute(
 
 
 def _no_sandbox(spec: SandboxSpec) -> Sandbox:  # noqa: ARG001 - the signature of what opens one
-    raise SandboxUnavailable("this run was prepared without a sandbox, so nothing is executed in it")
+    raise SandboxUnavailable("this run was prepared without a sandbox, so it cannot run programs")
 
 
 def clean_logs(folder: RunFolder) -> tuple[str, ...]:

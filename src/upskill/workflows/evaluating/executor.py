@@ -54,7 +54,7 @@ class ProcessPool:
         while suspects := (yield from self._run_until_a_worker_dies(waiting, workers=self._workers)):
             for job in suspects:
                 if (yield from self._run_until_a_worker_dies(iter((job,)), workers=1)):
-                    lost = JobError(kind="WorkerLost", message="the process that ran the job died, twice")
+                    lost = JobError(kind="WorkerLost", message="the process that ran the job died twice")
                     yield JobResult(run=job.run, exit_code=EXIT_FAILED, error=lost)
 
     def _run_until_a_worker_dies(

@@ -26,7 +26,7 @@ def read_history(skill: str, runs_dir: Path) -> tuple[Version, ...]:
         if record.skill_name == skill:
             found = [*_versions(run, record, name=folder.name), *found]
     if not found:
-        known = f"runs are there of {', '.join(sorted(names)[:5])}" if names else "there are no runs"
+        known = f"there are runs of {', '.join(sorted(names)[:5])}" if names else "there are no runs"
         raise UsageError(f"{skill}: no run in {runs_dir} measured its lift", hint=f"{known}; see `upskill runs`")
     return tuple(found)
 

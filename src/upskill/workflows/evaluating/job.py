@@ -71,7 +71,7 @@ def run_job(text: str, *, root: str) -> str:
         )
     except Exception as error:  # noqa: BLE001 - the top of a process that somebody else started: it answers in data
         lines = traceback.format_exc().splitlines()
-        problem = _job_error(error, hint="this is a fault of upskill", problems=lines)
+        problem = _job_error(error, hint="this is a bug in upskill", problems=lines)
         result = JobResult(run=run, exit_code=EXIT_FAILED, error=problem)
     spent = JobSpending(calls=client.spent.calls, tokens=client.spent.tokens, cost=client.spent.cost)
     return redactor_from(os.environ).clean_own(result_text(replace(result, spending=spent)))
@@ -84,7 +84,7 @@ def _job_error(error: Exception, *, hint: str | None, problems: Sequence[str]) -
 
 def _working_in(root: Path) -> chdir[str]:
     if not root.is_dir():
-        raise UsageError(f"{root}: the root folder of the job is not there")
+        raise UsageError(f"{root}: the root folder of the job does not exist")
     return chdir(str(root))
 
 
@@ -93,7 +93,7 @@ def _settings(job: Job) -> ResolvedSettings:
     if strangers := sorted(job.settings.keys() - JOB_SETTINGS):
         raise UsageError(
             f"the job cannot be read: {', '.join(strangers)} cannot be set in `settings`",
-            hint=f"these can: {', '.join(sorted(JOB_SETTINGS))}",
+            hint=f"allowed settings: {', '.join(sorted(JOB_SETTINGS))}",
         )
     named = {**job.settings, "models": job.students, "harness": job.harness, "seed": job.seed}
     chosen = settings_from(named, where="job")
@@ -127,7 +127,7 @@ def _evaluate(job: Job, settings: ResolvedSettings, client: MeteredClient) -> Ev
     skill = Path(job.skill)
     storage.read_skill(skill)
     if job.case_file is None and not has_cases(skill):
-        raise UsageError(f"{job.skill}: there are no test cases", hint="a job writes none: name a file of them")
+        raise UsageError(f"{job.skill}: there are no cases", hint="a job writes no cases: name a case file")
     keep_text(storage.run_folder_at(folder.path).path / JOB_FILE, job_text(job))
     return evaluate(
         EvaluationOrder(
@@ -150,7 +150,7 @@ def _open_store(
 def _require_same(job: Job, path: Path) -> None:
     """Raise where a run folder belongs to another job."""
     if not path.is_file():
-        raise UsageError(f"{job.run}: is a run folder already, and not of a job", hint="name another run folder")
+        raise UsageError(f"{job.run}: is already the folder of another run", hint="name another run folder")
     kept = job_from_text(path.read_text(encoding="utf-8"))
     if not job_from_text(redactor_from(os.environ).clean_own(job_text(job))).measures_the_same_as(kept):
-        raise UsageError(f"{job.run}: holds the run of another job", hint="name another run folder")
+        raise UsageError(f"{job.run}: contains the run of another job", hint="name another run folder")

@@ -30,13 +30,13 @@ def judge_for(
     judge = needed_judge(settings, students, cases)
     if judge is None:
         unused = settings.judge and not _is_judged(cases)
-        return None, ("no case asks for a judge, so --judge is not used",) if unused else ()
+        return None, ("no case needs a judge, so --judge is not used",) if unused else ()
     same = [name for name, student in students.items() if is_same_model(judge, student)]
     if same and not settings.judge_is_student:
         raise UsageError(
-            f"{same[0]} would judge its own answers, and models rate their own words too high",
+            f"{same[0]} would judge its own answers, and models rate their own answers too high",
             hint="name a model that is not measured with --judge; "
-            f"to let {same[0]} do it, add --judge-is-student (setting: judge_is_student)",
+            "to allow it, add --judge-is-student (setting: judge_is_student)",
         )
     notes = () if judge.name in students else probe(judge, needs_key=needs_key).notes
     return judge, (*notes, *map(own_judge_note, same))
@@ -53,7 +53,7 @@ def _is_judged(cases: Sequence[Case]) -> bool:
 
 def own_judge_note(student: str) -> str:
     """What every result says where a student judged itself."""
-    return f"{student} judged its own answers (--judge-is-student); models rate their own words too high"
+    return f"{student} judged its own answers (--judge-is-student); models rate their own answers too high"
 
 
 def own_judges(judge: str | None, students: Iterable[Student]) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoin
             raise
         return show_model(name, settings=settings)
     if endpoint.is_handoff:
-        raise UsageError(f"{name}: a hand-off teaches and does not judge", hint="name a model with --judge")
+        raise UsageError(f"{name}: a hand-off can teach, but not judge", hint="name a model with --judge")
     return endpoint
 
 

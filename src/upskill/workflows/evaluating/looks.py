@@ -200,8 +200,8 @@ def recorded_evaluation(earlier: EarlierLooks, recorded: Mapping[str, Look]) -> 
 def unchanged_notes(recorded: Mapping[str, Look], *, of: int) -> tuple[str, ...]:
     """Since when nothing has changed, one note for all students where that is the same day."""
     notes = {
-        name: f"unchanged since {look.at[:10]}: the recorded verdict; nothing was asked "
-        "(--fresh asks again and adds to it)"
+        name: f"unchanged since {look.at[:10]}, so this is the recorded verdict and no model was asked "
+        "(--fresh asks again)"
         for name, look in recorded.items()
     }
     if len(notes) == of and len(set(notes.values())) == 1:
@@ -227,12 +227,12 @@ def _gone_notes(earlier: EarlierLooks, gone: Mapping[str, Look]) -> Iterator[str
             (stored if look.answers and look.answers <= present else unseen).append(look)
     if stored:
         runs = ", ".join(sorted({look.run for look in stored})[:3])
-        yield f"not here any more, so there are no answers to show: {runs}"
+        yield f"the run folder is missing, so there are no answers to show: {runs}"
     if unseen:
         days = ", ".join(sorted({look.at[:10] for look in unseen})[:3])
         yield (
-            f"the verdict is taken from ledger {earlier.ledger.path}, of {days}: its answers are not here, "
-            "neither as a run nor in the trial store, and were not checked"
+            f"the verdict comes from ledger {earlier.ledger.path}, of {days}; its answers are neither in a run folder "
+            "nor in the cache, so they were not checked"
         )
 
 

@@ -15,8 +15,8 @@ from upskill.storage.skill_copy import read_skill_text, skill_text
 from upskill.workflows.evaluating.typed_again import is_inside
 
 CHANGED = "The skill has changed since this run. This is the version that was measured."
-CHANGED_AND_LOST = "The skill has changed since this run, which kept no copy of its text."
-LOST = "This run kept no copy of the skill's text, and the skill is gone or lies outside the working folder."
+CHANGED_AND_LOST = "The skill has changed since this run, which has no copy of its text."
+LOST = "This run has no copy of the skill's text, and the skill is missing or outside the working folder."
 
 
 def measured_skill(run: Path, record: RunRecord, problems: list[str]) -> SkillText:

@@ -36,8 +36,8 @@ def models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
     if len(reports) < 2 or not helped:
         return
     names = [report.student.name for report in helped if report.holds_among]
-    stays = f"stays clear for {', '.join(names)}" if names else "stays clear for none"
-    yield f"each verdict is of one model by itself; corrected for testing {len(reports)} models, the lift {stays}"
+    stays = f"stays clear for {', '.join(names)}" if names else "stays clear for none of them"
+    yield f"each verdict is about one model alone; corrected for testing {len(reports)} models, the lift {stays}"
 
 
 def copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator[str]:
@@ -45,7 +45,7 @@ def copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator
     for name, schedule in schedules.items():
         if schedule.copies:
             who = f"{name}: " if len(plan.students) > 1 else ""
-            yield f"{who}repeats are copies of the first answers, so each case counts once"
+            yield f"{who}repeats returned the same answers, so each case counts once"
 
 
 def few_cases_notes(
@@ -77,7 +77,7 @@ def cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[st
             length = "" if student.max_output_tokens is None else f" at {student.max_output_tokens:,} tokens"
             yield (
                 f"{who}{cut.total()} of {len(scored)} answers were cut{length} ({where}); "
-                "--max-output-tokens lets them be longer"
+                "--max-output-tokens raises the limit"
             )
 
 
@@ -90,11 +90,13 @@ def no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[
         refused = next((words for trial in mine if (words := _refusal_of_tools(trial)) is not None), None)
         scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
         if refused is not None and not scored:
-            notes.append(f"{name}: the server refuses tools ({refused[:200]}); ask it without them: --harness chat")
+            notes.append(
+                f"{name}: the server refuses tools ({refused[:200]}); measure it without tools: --harness chat"
+            )
         elif scored and all(trial.turns == 1 for trial in scored):
             notes.append(
-                f"{name}: never called a tool in {len(scored)} attempts; "
-                "if its server does not pass tools on, ask it without them: --harness chat"
+                f"{name}: never called a tool in {len(scored)} answers; "
+                "if its server does not support tools, measure it without: --harness chat"
             )
     return tuple(notes)
 
@@ -105,7 +107,7 @@ def judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:
         error = report.judge_error
         if error is not None and error.interval is None:
             who = f"{report.student.name}: " if len(reports) > 1 else ""
-            answers = f"{error.compared} answers that other assertions could decide"
+            answers = f"{error.compared} answers that other checks could decide"
             yield f"{who}the judge's error rate was not measured ({answers}); the interval does not include it"
 
 

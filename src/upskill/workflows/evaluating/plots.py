@@ -35,5 +35,5 @@ def write_plots(drawn: dict[str, DrawnPicture], folder: Path) -> list[Path]:
             image.write_bytes(picture.png)
             written += [light, dark, image]
     except OSError as error:
-        raise EngineError(f"{folder}: pictures cannot be written here ({error.strerror})") from None
+        raise EngineError(f"{folder}: pictures cannot be written to it ({error.strerror})") from None
     return written

@@ -191,7 +191,7 @@ def prepare(
 
 def _untyped(students: Mapping[str, Endpoint], judge: Endpoint | None) -> tuple[str, ...]:
     judges = [] if judge is None or judge.name in students else [judge]
-    return (*untyped_lines("students are", students.values()), *untyped_lines("the judge is", judges))
+    return (*untyped_lines("models are", students.values()), *untyped_lines("the judge is", judges))
 
 
 def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case]) -> CountedCases:
@@ -211,12 +211,11 @@ def _ceiling_cases(order: EvaluationOrder, cases: tuple[Case, ...], path: Path) 
     named = tuple(case for case in cases if case.passage is not None)
     if not named:
         raise UsageError(
-            f"{path}: no case names a passage, so there is no ceiling to measure",
-            hint='give cases a "passage", the part of the material that the answer rests on; '
-            "see docs/how-to/write-cases.md",
+            f"{path}: no case names a passage, so --ceiling has nothing to measure",
+            hint='add a "passage" to cases: the part of the material with the answer; see docs/how-to/write-cases.md',
         )
     missing = len(cases) - len(named)
-    without = f"{missing} of {len(cases)} cases without a passage: the ceiling is measured on the other {len(named)}"
+    without = f"{missing} of {len(cases)} cases have no passage; the ceiling is measured on the other {len(named)}"
     notes = (without,) if missing else ()
     return CountedCases(cases=named if order.ceiling == "alone" else cases, notes=notes)
 
@@ -241,7 +240,7 @@ def students_named(settings: Settings) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(settings.models))
     if not names:
         raise UsageError(
-            "which model? none was named",
+            "no model was named",
             hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
         )
     return names
@@ -252,7 +251,7 @@ def student_endpoint(name: str, settings: Settings) -> Endpoint:
     so that is not trusted with keys."""
     endpoint = show_model(name, settings=settings)
     if endpoint.is_handoff:
-        raise UsageError(f"{name}: a hand-off teaches and is not measured", hint="name a model that answers by itself")
+        raise UsageError(f"{name}: a hand-off can teach, but not be measured", hint="name another model")
     teachers, origin = settings.teacher_base_url, settings.untyped.get("teacher_base_url")
     same = teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url
     if endpoint.is_custom and same and (origin is None or origin.keys):
@@ -268,7 +267,7 @@ def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
 def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
     """What confines what these cases execute; `None` where they execute nothing. Raises if they cannot be run."""
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
-        raise UsageError(f"{where}: the checks do not fit their cases", problems=problems)
+        raise UsageError(f"{where}: the checks do not match their cases", problems=problems)
     info = harness_info(harness)
     if missing := [program for program in info.programs if shutil.which(program) is None]:
         raise EngineError(f"the harness {harness} needs {', '.join(missing)}, which is not installed")
@@ -291,11 +290,11 @@ def _check_order(order: EvaluationOrder) -> None:
     if order.repeats is not None and order.repeats < 1:
         raise UsageError(f"--runs must be at least 1, or auto, not {order.repeats}")
     if order.min_lift is not None and not -1 <= order.min_lift <= 1:
-        raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="10 points are 0.1")
+        raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="0.1 is 10 points")
     if order.min_lift is not None and not order.baseline and order.previous is None:
-        raise UsageError("--min-lift needs the baseline", hint="leave out --no-baseline")
+        raise UsageError("--min-lift needs answers without the skill", hint="remove --no-baseline")
     if order.ceiling is not None and (not order.baseline or order.previous is not None):
-        raise UsageError("--ceiling needs the baseline", hint="leave out --no-baseline and --compare")
+        raise UsageError("--ceiling needs answers without the skill", hint="remove --no-baseline and --compare")
 
 
 def _plan(
@@ -331,9 +330,9 @@ def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.Case
     found = find_cases(order.skill, order.case_file, judge=judge)
     if found is None:
         raise UsageError(
-            f"{skill.name}: there are no test cases to put to a student",
-            hint=f"have them written with `upskill cases write {order.skill}`, name a file of them with -t FILE, "
-            "or put them into skill_meta.json; see docs/how-to/write-cases.md",
+            f"{skill.name}: there are no cases",
+            hint=f"let a teacher write them with `upskill cases write {order.skill}`, name a case file with -t FILE, "
+            "or add cases to skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 
@@ -361,13 +360,13 @@ def _require_window(
     needed, said = _longest(endpoint, requests, given, plan.cases)
     if needed > window and given == "baseline":
         raise WindowExceeded(
-            f"{endpoint.name}: the longest case does not fit; it is {said}, the model's window is {window:,}",
+            f"{endpoint.name}: the longest case does not fit: it has {said}, the model's window {window:,}",
             hint="shorten the case, or serve the model with a larger context",
         )
     if needed > window:
         raise WindowExceeded(
-            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are {said}, "
-            f"the model's window is {window:,}",
+            f"{endpoint.name}: {skill.name} does not fit: the skill and the longest case have {said}, "
+            f"the model's window {window:,}",
             hint="shorten the skill, or serve the model with a larger context",
         )
 
@@ -383,8 +382,8 @@ def _passage_notes(
     if needed <= window:
         return ()
     return (
-        f"{endpoint.name}: the longest case with its passage is {said}, the model's window is {window:,}; what does "
-        "not fit fails, so the ceiling comes out too low; shorten the passage",
+        f"{endpoint.name}: the longest case with its passage has {said}, the model's window {window:,}; cases that "
+        "do not fit fail, so the ceiling is too low; shorten the passage",
     )
 
 
@@ -401,7 +400,7 @@ def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
     """What every report of a run says where nothing was confined."""
     if backend != "none":
         return ()
-    return ("NOTHING WAS CONFINED: what models wrote ran on this machine with your rights (--sandbox none)",)
+    return ("NOTHING WAS CONFINED: programs that models wrote ran on this machine with your rights (--sandbox none)",)
 
 
 def _few_cases_hint(order: EvaluationOrder, plan: TrialPlan) -> tuple[str, ...]:
@@ -417,4 +416,6 @@ def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:
     if not unseen or harness_info(harness).with_tools:
         return ()
     shown = ", ".join(file.path for file in unseen[:3]) + (" …" if len(unseen) > 3 else "")
-    return (f"{harness} students see SKILL.md only, not the {count(len(unseen), 'other file')}: {shown}",)
+    return (
+        f"with the harness {harness}, models see only SKILL.md, not the {count(len(unseen), 'other file')}: {shown}",
+    )

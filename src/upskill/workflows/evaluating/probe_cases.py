@@ -72,7 +72,7 @@ def probe_cases(
     requests = trials.Requests(prepared.skill, harness=plan.harness, trial_limits=prepared.trial_limits)
     prepared = replace(prepared, plan=plan, estimate=estimate_plan(plan, requests, trial_limits=prepared.trial_limits))
     if prepared.estimate.is_much and not confirm(prepared.estimate):
-        raise UsageError("nothing was run, nothing was spent")
+        raise UsageError("nothing was run and nothing was spent")
     folder = storage.create_run(settings.place("runs_dir", flag="--runs-dir"), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
@@ -95,7 +95,7 @@ def probe_cases(
         f"probed without the skill on {names}: {client.spent.calls} calls"
         + (f", {errored} errored" if errored else "")
         + (f", stopped at {end.cap}" if end.cap is not None else "")
-        + f"; kept in {folder.path.as_posix()}"
+        + f"; saved in {folder.path.as_posix()}"
     )
     labelled = with_baselines(checked.qualifications, tallies)
     return replace(checked, qualifications=labelled, notes=(*checked.notes, note, *unread))

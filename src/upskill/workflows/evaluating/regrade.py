@@ -53,7 +53,9 @@ def regrade(
     record = storage.read_run(run)
     demands = Demands.of(run, TypedAgain(settings=settings_from({}, where="regrade"), sandbox=sandbox), {})
     command = ("regrade", run.as_posix(), *(() if case_file is None else ("--tests", case_file.as_posix())))
-    source = demands.path(record.case_source, case_file, Word("its cases lie elsewhere", "tests", "--tests", ""))
+    source = demands.path(
+        record.case_source, case_file, Word("its cases are outside the working folder", "tests", "--tests", "")
+    )
     demands.require_typed(lambda: typed_command(command, demands.words))
     check_problems = partial(checks.check_problems, judge=record.judge is not None)
     cases = storage.read_case_file(source, check_problems=check_problems).cases
@@ -100,7 +102,7 @@ def regrade(
         case_states=_states(plan.cases, skill, record, backend=confined.backend if confined else None),
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
-            f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
+            f"regraded from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *skill_notes,
             *changed_families(graded_cases, record),
             *map(own_judge_note, own_judges(record.judge, plan.students)),
@@ -165,8 +167,8 @@ def _match(asked: Sequence[CaseReference], cases: Sequence[Case], source: Path) 
             found[reference.id] = replace(same.pop(0), id=reference.id)
     if missing := [reference.id for reference in asked if reference.id not in found]:
         raise UsageError(
-            f"{source}: holds no case {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}",
-            hint="cases are matched by their id, or by their prompt and files where they have none; the run knows "
+            f"{source}: has no case {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}",
+            hint="cases are matched by id, or by prompt and files if they have none; the run has "
             + ", ".join(reference.id for reference in asked[:5]),
         )
     return found
@@ -174,7 +176,7 @@ def _match(asked: Sequence[CaseReference], cases: Sequence[Case], source: Path) 
 
 def _reported(trials: Iterable[Trial], progress: Progress) -> Iterator[Trial]:
     for number, trial in enumerate(trials):
-        progress.step("answers graded again", number, None)
+        progress.step("answers regraded", number, None)
         yield trial
 
 
@@ -193,11 +195,11 @@ def _recorded_skill(run: Path, record: RunRecord) -> tuple[Skill, tuple[str, ...
     read: only its name is needed."""
     if not is_inside(run, run / record.skill_source):
         known = Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
-        return known, ("the skill lies outside the working folder and was not read",)
+        return known, ("the skill is outside the working folder and was not read",)
     skill = storage.read_skill(run / record.skill_source)
     if skill.digest == record.skill_digest:
         return skill, ()
-    return skill, ("the skill has changed since; the answers are those of the old one",)
+    return skill, ("the skill has changed since this run; the answers are from the old version",)
 
 
 def _grade_again(
@@ -232,7 +234,7 @@ def _grade_again(
     if unjudged:
         shown = ", ".join(sorted(unjudged)[:5]) + (" …" if len(unjudged) > 5 else "")
         raise UsageError(
-            f"{len(unjudged)} of {len(cases)} cases would need a new judgement, and regrading calls no model: {shown}",
-            hint="put the `judge` checks back as they were, or measure again with `upskill eval … --judge MODEL`",
+            f"{len(unjudged)} of {len(cases)} cases need a new judgement, and regrading calls no model: {shown}",
+            hint="restore the `judge` checks, or measure again with `upskill eval … --judge MODEL`",
         )
     return regraded, changed

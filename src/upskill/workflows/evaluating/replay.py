@@ -45,9 +45,9 @@ def planned_only(trials: Iterable[Trial], record: RunRecord) -> Iterator[Trial]:
     for trial in trials:
         if trial.student not in students or trial.case_id not in cases or trial.arm not in record.arms:
             raise EngineError(
-                f"a stored trial ({trial.student}, {trial.case_id}, {trial.arm}) is not of this run: "
-                f"{RUN_FILE} and {TRIALS_FILE} do not belong together",
-                hint="start a new run instead",
+                f"an answer ({trial.student}, {trial.case_id}, {trial.arm}) does not belong to this run: "
+                f"{RUN_FILE} and {TRIALS_FILE} do not match",
+                hint="start a new run",
             )
         yield trial
 
@@ -61,7 +61,9 @@ def changed_families(cases: Sequence[Case], record: RunRecord) -> tuple[str, ...
     """A note where the file of a run puts its cases, in recorded order, into other families now."""
     if in_recorded_families(cases, record) == tuple(cases):
         return ()
-    return ("cases are in other families now than when the run began; it keeps those, and a new run takes the new",)
+    return (
+        "the families of cases have changed since this run started; it keeps its own, and a new run uses the new ones",
+    )
 
 
 def replay_trials(

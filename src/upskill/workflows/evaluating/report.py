@@ -196,7 +196,7 @@ def _trials(run: Path, record: RunRecord, problems: list[str]) -> list[Trial]:
             for trial in planned_only(RunFolder(path=run).trials.read(), record):
                 trials.append(storage.emptied(trial))
     except UpskillError as error:
-        problems.append(f"{error.message}; what follows it is not shown")
+        problems.append(f"{error.message}; the rest is not shown")
     return trials
 
 
@@ -211,8 +211,8 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
     found = {case.id: case for case in cases if digests.get(case.id) == case.digest}
     if len(found) < len(digests):
         problems.append(
-            f"{len(digests) - len(found)} of {len(digests)} cases have changed since or are gone, or lie "
-            "outside the working folder; their prompts are in the engine's logs only"
+            f"{len(digests) - len(found)} of {len(digests)} cases have changed since this run, are missing, "
+            "or are outside the working folder; their prompts are only in the Inspect logs"
         )
     return found
 
@@ -245,7 +245,7 @@ def _evaluation(
         if (recorded := recorded_evaluation(run, record, name=run.as_posix(), skill=skill)) is not None:
             return recorded
     except UnreadableResult as error:
-        problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
+        problems.append(f"the recorded result cannot be read ({error}); it was computed again")
     return summarise(
         plan,
         trials,
@@ -337,7 +337,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
         case_file=_case_file(run, record),
         folder=name_of_run(run),
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
-        logs_from="from the folder in which this report was made" if here else "from any folder",
+        logs_from="from the folder where this report was written" if here else "from any folder",
         status=record.status,
         started_at=record.started_at,
         finished_at=record.finished_at,
@@ -368,7 +368,7 @@ def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case]) -> 
     """Write `report.html` into the run folder. A failure becomes a note: the result does not change."""
     trials = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
     if trials > MOST_TRIALS:
-        later = f"{REPORT_FILE} of {trials:,} trials takes a while and was not made; `upskill report` makes it"
+        later = f"{REPORT_FILE} was not written, since {trials:,} answers take a while; `upskill report` writes it"
         return replace(evaluation, notes=(*evaluation.notes, later))
     problem = keep_page(run, lambda: read_report(run, evaluation=evaluation, cases=cases).page())
     return evaluation if problem is None else replace(evaluation, notes=(*evaluation.notes, problem))
@@ -379,7 +379,7 @@ def keep_page(run: Path, make: Callable[[], str]) -> str | None:
     try:
         write_page(make(), run / REPORT_FILE)
     except KeyboardInterrupt:
-        return f"{REPORT_FILE} was not written: interrupted; `upskill report` makes it"
+        return f"{REPORT_FILE} was not written: interrupted; `upskill report` writes it"
     except Exception as error:  # noqa: BLE001 - a fault in the page must not take the result with it
         return f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
     return None
@@ -391,5 +391,5 @@ def write_page(page: str, target: Path) -> None:
         write_atomically(target, page)
     except OSError as error:
         raise EngineError(
-            f"{target}: cannot be written ({error.strerror})", hint="name another place with -o FILE"
+            f"{target}: cannot be written ({error.strerror})", hint="name another file with -o FILE"
         ) from None

@@ -76,18 +76,22 @@ def resume(
 def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) -> EvaluationOrder:
     """What a record says of skill, cases and design, with what was typed in the place of what was recorded."""
     typed = demands.typed
-    skill = demands.path(record.skill_source, typed.skill, Word("its skill lies elsewhere", "skill", "", ""))
+    skill = demands.path(
+        record.skill_source, typed.skill, Word("its skill is outside the working folder", "skill", "", "")
+    )
     cases = typed.case_file
     if cases is None and (typed.skill is not None or demands.misses("skill")):  # a skill that is typed brings its cases
         cases = _beside_skill(record, skill)
     demands.sandbox(recorded_backend(record))
     previous = None
     if record.previous_source is not None:
-        word = Word("the older version lies elsewhere", "previous", "--compare", "previous:")
+        word = Word("the older version is outside the working folder", "previous", "--compare", "previous:")
         previous = demands.path(record.previous_source, typed.previous, word)
     return EvaluationOrder(
         skill=skill,
-        case_file=demands.path(record.case_source, cases, Word("its cases lie elsewhere", "tests", "--tests", "")),
+        case_file=demands.path(
+            record.case_source, cases, Word("its cases are outside the working folder", "tests", "--tests", "")
+        ),
         repeats=record.repeats if record.design == "fixed" else None,
         turn_cap=record.turn_cap or record.repeats * len(record.cases),
         baseline=len(record.arms) > 1,
@@ -138,21 +142,23 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
     """Raise, with everything that differs now, where a run cannot be resumed."""
     problems = []
     if prepared.skill.digest != record.skill_digest:
-        problems.append(f"the skill {prepared.skill.name} has changed since")
+        problems.append(f"the skill {prepared.skill.name} has changed since this run")
     if (None if prepared.previous is None else prepared.previous.digest) != record.previous_digest:
-        problems.append("the older version of the skill has changed since")
+        problems.append("the older version of the skill has changed since this run")
     if [case.digest for case in prepared.plan.cases] != [case.digest for case in record.cases]:
-        problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
+        problems.append(
+            "the cases have changed since this run; `upskill regrade` applies changed checks to stored answers"
+        )
     if prepared.plan.arms != record.arms:
-        problems.append("it was no evaluation: only the baseline was probed")
+        problems.append("it is not an evaluation: `cases check --probe` asked only without the skill")
     if passages_digest(prepared.plan) != record.passages:
-        problems.append("the passages have changed since")
+        problems.append("the passages have changed since this run")
     if prepared.plan.students != record.students:
-        problems.append("the models resolve to something else now")
+        problems.append("the model names now resolve to other models")
     if identity(prepared.judge) != record.judge:
-        problems.append("the judge resolves to something else now")
+        problems.append("the judge now resolves to another model")
     harness = trials.load_harness(prepared.plan.harness)
     if record.harness not in (harness.version, *harness.resumable) or record.frame != harness.frame:
-        problems.append("this version of upskill asks students in another way")
+        problems.append("this version of upskill asks models in another way")
     if problems:
-        raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")
+        raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run")

@@ -161,7 +161,7 @@ class Reuse:
         since, self._waiting_since = self._waiting_since or now, self._waiting_since or now
         if now - since > SECONDS_BEFORE_SAID:
             answers = count(len(self._waiting), "answer")
-            self._progress.note(f"waiting for {answers} that another evaluation is buying")
+            self._progress.note(f"waiting for {answers} that another evaluation has asked for")
             self._waiting_since = math.inf  # once is enough
         return False
 

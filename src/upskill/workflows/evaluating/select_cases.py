@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from upskill.domain import Case, Qualification, Skill
 from upskill.domain.look import case_key, checks_digest
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.text import count
 from upskill.errors import SkillInvalid
 from upskill.sandbox import Backend
 from upskill.workflows.evaluating.check_cases import qualify_within, slow_cases_note
+
+_USE_WORDS = {"learn": "practice", "negative": "unrelated"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,13 +61,11 @@ def cases_that_count(
     gone = {use: found[use] for use in ("learn", "negative") if use in left_out and found[use]}
     if len(counted) == len(cases) or only is not None:
         return CountedCases(cases=counted)
-    words = " and ".join(f"{count} {use}" for use, count in gone.items())
+    words = " and ".join(f"{many} {_USE_WORDS[use]}" for use, many in gone.items())
     total = sum(gone.values())
     are = "case is" if total == 1 else "cases are"
-    others = "held-out ones" if found["held-out"] == len(counted) else "others"
-    return CountedCases(
-        cases=counted, notes=(f"{words} {are} left out; what is said here comes from the {len(counted)} {others}",)
-    )
+    others = count(len(counted), "held-out case" if found["held-out"] == len(counted) else "other case")
+    return CountedCases(cases=counted, notes=(f"{words} {are} skipped; the result is for {others}",))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,9 +106,9 @@ def admit(
     dropped = {one.case_id for one in rejected}
     if len(dropped) == len(cases):
         raise SkillInvalid(
-            f"{skill.name}: none of the {len(cases)} test cases can tell right from wrong, so nothing can be measured",
+            f"{skill.name}: none of the {len(cases)} cases can tell right answers from wrong ones",
             problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
-            hint="`upskill cases check` says what to change in each",
+            hint="`upskill cases check` shows what to change in each case",
         )
     return AdmittedCases(
         cases=tuple(case for case in cases if case.id not in dropped),
@@ -118,13 +119,13 @@ def admit(
 
 def _notes(rejected: Sequence[Qualification], counted: Sequence[Qualification]) -> Iterable[str]:
     for one in rejected[:3]:
-        why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
-        yield f"test case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
+        why = one.reasons[0].saw if one.state == "rejected" else "it was not part of the run when it started"
+        yield f"case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
     if len(rejected) > 3:
-        yield f"{len(rejected) - 3} more test cases are rejected and not run; see `upskill cases check`"
+        yield f"{len(rejected) - 3} more cases are rejected and not run; see `upskill cases check`"
     unproven = [one.case_id for one in counted if one.state == "unproven"]
     if unproven:
         names = (
             "" if len(unproven) == len(counted) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
         )
-        yield f"{len(unproven)} of {len(counted)} test cases are unproven{names}; `upskill cases check` says why"
+        yield f"{len(unproven)} of {len(counted)} cases are unproven{names}; `upskill cases check` shows why"

@@ -108,20 +108,20 @@ class Demands:
         """Raise, with the whole command, where something must be typed again."""
         if self.missing:
             raise UsageError(
-                f"{self.run}: a run folder gives no orders; what it asks for must be typed again",
+                f"{self.run}: a run folder cannot decide this; type what you allow",
                 problems=[on_one_line(word.why) for word in self.missing],
-                hint=f"if that is what you want: {command()}",
+                hint=f"to allow all of it: {command()}",
             )
 
     def sandbox(self, recorded: object) -> None:
         """A recorded backend: `none` must be typed, and what was confined stays so."""
         if recorded == "none" and self.typed.sandbox != "none":
-            why = "it ran what models wrote unconfined, on this machine with your rights"
+            why = "it ran programs of models unconfined, on this machine with your rights"
             self.missing.append(Word(why, "sandbox", "--sandbox", "none"))
         if recorded not in (None, "none") and self.typed.sandbox == "none":
             raise UsageError(
-                f"{self.run}: what it ran was confined, and cannot go on unconfined",
-                hint="leave out --sandbox none, or start a new run",
+                f"{self.run}: this run is confined and cannot be resumed unconfined",
+                hint="remove --sandbox none, or start a new run",
             )
 
     def path(self, source: str, typed: Path | None, word: Word) -> Path:
@@ -140,14 +140,14 @@ class Demands:
         held["store"] = asked.store and today.values.store
         held["untyped"] = today.values.untyped  # a recorded URL is used where today's is the same, with today's trust
         if asked.ledger not in (None, today.values.ledger):
-            self._miss("ledger", f"it counts its looks in {asked.ledger}", asked.ledger)
+            self._miss("ledger", f"it counts looks in {asked.ledger}", asked.ledger)
         for name in (*CAPS, *_PACE):
             mine, most = getattr(asked, name), getattr(today.values, name)
             if is_typed(today, name):
                 held[name] = most
             elif most is not None and (mine is None or mine > most):
                 held[name] = most
-                why = f"`{name}` is {_shown(most)}, as your settings say; the run was begun with {_shown(mine)}"
+                why = f"`{name}` is {_shown(most)}, from your settings; the run was started with {_shown(mine)}"
                 self.lowered += [] if mine is None else [self._word(name, why, mine)]
         for name in _TRIAL_LIMITS:
             mine, most = getattr(asked, name), getattr(today.values, name)
@@ -164,9 +164,9 @@ class Demands:
 
     def _url(self, name: str, url: str | None) -> None:
         if url is not None:
-            self._miss(name, f"it sends what it asks to {url}", url)
+            self._miss(name, f"it sends requests to {url}", url)
         elif is_typed(self.typed.settings, name):
-            raise UsageError(f"{self.run}: was begun without {self.flags[name]}", hint=f"leave out {self.flags[name]}")
+            raise UsageError(f"{self.run}: was started without {self.flags[name]}", hint=f"remove {self.flags[name]}")
 
     def _scripts(self, recorded: ResolvedSettings) -> None:
         """Scripts are files: one that lies elsewhere must be named today. Other models than the run's are refused."""
@@ -175,8 +175,8 @@ class Demands:
             asked, now = _names(getattr(recorded.values, name)), _names(getattr(today.values, name))
             if is_typed(today, name) and (others := [one for one in now if one not in asked]):
                 raise UsageError(
-                    f"{self.run}: was begun with {', '.join(asked) or 'none'}, not with {', '.join(others)}",
-                    hint="leave it out, or start a new run",
+                    f"{self.run}: was started with {', '.join(asked) or 'none'}, not with {', '.join(others)}",
+                    hint="remove it, or start a new run",
                 )
             for one in asked:
                 file = one.strip().removeprefix(SCRIPTED)

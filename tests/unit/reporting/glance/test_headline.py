@@ -46,7 +46,7 @@ from upskill.reporting.next_step import NextStep
             "from 50% to 52% of 12 cases, +2 points (95% CI −5 to +20).",
         ),
         (LOST, "No verdict: 9 of 21 answers did not arrive: a timeout."),
-        (ALONE, "Not compared: alone passes 50% of 12 cases; nothing was asked without the skill."),
+        (ALONE, "Not compared: alone passes 50% of 12 cases; there are no answers without the skill."),
     ],
 )
 def test_one_model_is_one_sentence_with_the_answer_first(measured: StudentReport, said: str) -> None:
@@ -119,7 +119,7 @@ def test_one_interval_is_shown_and_the_other_is_kept_in_words() -> None:
     assert (narrow.figures, narrow.reach) == ("+38 (above 0 to +75)", "on these 12 cases")
     assert narrow.other_interval == "on new cases of this kind: 95% CI −90 to +99"
     few = report(claim="these cases", lifts=(lift(cases_like_these=None),))
-    assert glance(found(few)).rows[0].other_interval == "on new cases of this kind: unknown, there are too few cases"
+    assert glance(found(few)).rows[0].other_interval == "on new cases of this kind: unknown, too few cases"
 
 
 def test_a_stricter_interval_says_so() -> None:
@@ -138,7 +138,7 @@ def test_without_a_verdict_no_figure_remains() -> None:
     ("changes", "why"),
     [
         ({"end": "endpoint down"}, "the server stopped answering after 12 answers"),
-        ({"arms": (arm("baseline"), replace(arm("with_skill"), lost=4))}, "answers were lost on the way"),
+        ({"arms": (arm("baseline"), replace(arm("with_skill"), lost=4))}, "answers were lost"),
         ({"arms": (arm("baseline"), replace(arm("with_skill"), refused=4))}, "requests were refused"),
         ({"arms": (arm("baseline"), arm("with_skill")), "lifts": ()}, "no pair was complete"),
     ],

@@ -19,18 +19,18 @@ def test_rejected_cases_are_left_out_and_named_and_unproven_ones_are_marked() ->
     assert [one.id for one in admitted.cases] == ["port", "file"]
     assert len(admitted.qualifications) == 7
     assert admitted.notes == (
-        "test case broken-0 is rejected and not run: the empty answer passes",
-        "test case broken-1 is rejected and not run: the empty answer passes",
-        "test case broken-2 is rejected and not run: the empty answer passes",
-        "2 more test cases are rejected and not run; see `upskill cases check`",
-        "1 of 2 test cases are unproven (file); `upskill cases check` says why",
+        "case broken-0 is rejected and not run: the empty answer passes",
+        "case broken-1 is rejected and not run: the empty answer passes",
+        "case broken-2 is rejected and not run: the empty answer passes",
+        "2 more cases are rejected and not run; see `upskill cases check`",
+        "1 of 2 cases are unproven (file); `upskill cases check` shows why",
     )
 
 
 def test_where_no_case_is_left_nothing_is_run_and_every_reason_is_given() -> None:
     with pytest.raises(SkillInvalid) as refused:
         admit(BROKEN, skill(), backend=None)
-    assert "none of the 5 test cases can tell right from wrong" in refused.value.message
+    assert "none of the 5 cases can tell right answers from wrong ones" in refused.value.message
     assert refused.value.problems[0] == "broken-0: the empty answer passes"
     assert refused.value.exit_code == 2
 
@@ -38,7 +38,7 @@ def test_where_no_case_is_left_nothing_is_run_and_every_reason_is_given() -> Non
 def test_a_run_that_is_taken_up_again_keeps_the_cases_it_was_begun_with() -> None:
     admitted = admit([GOOD, OPEN, BROKEN[0]], skill(), backend=None, only=frozenset({"port", "broken-0"}))
     assert [one.id for one in admitted.cases] == ["port", "broken-0"]
-    assert admitted.notes[0] == "test case file is not run: it was left out when the run began"
+    assert admitted.notes[0] == "case file is not run: it was not part of the run when it started"
 
 
 def tally(student: str, passed: int, trials: int = 5) -> BaselineTally:

@@ -58,7 +58,7 @@ def test_a_server_is_used_where_today_names_the_same() -> None:
         demands = _demands(today)
         demands.settings(asked, urls=("base_url",))
         assert [word.flag for word in demands.missing] == words
-    with pytest.raises(UsageError, match="begun without --base-url"):
+    with pytest.raises(UsageError, match="started without --base-url"):
         _demands(_settings("--base-url", base_url="http://there:1/v1")).settings(_settings(), urls=("base_url",))
 
 
@@ -95,7 +95,7 @@ def test_a_script_elsewhere_must_be_named_today_and_other_models_are_refused() -
     named = _demands(_settings("--model", models=("scripted//out/x.yaml",)))
     named.settings(asked, urls=())
     assert not named.missing
-    with pytest.raises(UsageError, match=r"was begun with .*haiku, not with opus"):
+    with pytest.raises(UsageError, match=r"was started with .*haiku, not with opus"):
         _demands(_settings("--model", models=("opus",))).settings(asked, urls=())
 
 
