@@ -5,10 +5,11 @@ BIN = $(VENV)/bin
 LOCK = requirements
 AGENTS = build/agents
 PAGES = build/pages
+RECORDING = build/recording
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages check style types unit test coverage full statistics docs lock dist release demo live
+.PHONY: setup hooks agents pages check style types unit test coverage full statistics docs recording lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -67,7 +68,7 @@ full: setup statistics  ## the long half: simulations and measurements; writes p
 	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.attacks_end_to_end
-	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
+	$(BIN)/python -m benchmarks.measure --write docs/explanation/what-scales.md
 
 statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
 	$(BIN)/python -m benchmarks.statistics_tables
@@ -75,7 +76,13 @@ statistics: setup  ## the simulated tables behind the statistics, and of attacks
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write
+	$(BIN)/python -m tools.architecture_picture
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+recording: setup  ## the terminal recording of the README, from the real commands; needs npm
+	mkdir -p $(RECORDING) && cp $(LOCK)/recording/*.json $(RECORDING)/
+	npm ci --prefix $(RECORDING) --no-audit --no-fund --loglevel=error
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.recording $(RECORDING)/node_modules/.bin/svg-term
 
 UPGRADE ?= --upgrade
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate --python-version 3.11

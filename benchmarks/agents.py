@@ -49,12 +49,12 @@ def main() -> None:
         seconds = sorted(trial.seconds or 0.0 for trial in trials)
         errored = sum(arm.errored for arm in evaluation.students[0].arms)
     print(
-        f"{len(trials)} trials of {len(COMMANDS)} commands, {in_flight} in flight, {os.cpu_count()} cores: "
-        f"{wall:.1f} s in all, {wall / len(trials):.2f} s per trial; one trial {statistics.median(seconds):.2f} s "
-        f"(median), {seconds[-1]:.2f} s (longest); {errored} errored"
+        f"{len(trials)} answers of {len(COMMANDS)} commands, {in_flight} in flight, {os.cpu_count()} cores: "
+        f"{wall:.1f} s in all, {wall / len(trials):.2f} s per answer; one answer {statistics.median(seconds):.2f} s "
+        f"(median), {seconds[-1]:.2f} s (longest); {errored} errored;"
     )
     print(
-        f"memory at its peak: {watch.own:.0f} MB for this process, {watch.inside:.0f} MB for everything in sandboxes, "
+        f"peak memory: {watch.own:.0f} MB for this process, {watch.inside:.0f} MB for everything in sandboxes, "
         f"{watch.inside / max(1, watch.sandboxes):.0f} MB for each of {watch.sandboxes}"
     )
 

@@ -1,4 +1,4 @@
-"""How often aptitude stops students whose true gain is known; prints the table of what-a-student-can-do.md.
+"""How often aptitude stops students whose true gain is known; prints the table of how-a-skill-is-drafted.md.
 
 `python -m benchmarks.aptitude_rounds`, half a minute.
 """

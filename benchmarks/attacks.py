@@ -1,6 +1,7 @@
 """Tables of what people do around an evaluation, of coverage and of power, with the very code that measures skills.
 
-    python -m benchmarks.attacks            every table, 3,000 persons a cell; writes docs/explanation/attacks.md
+    python -m benchmarks.attacks            every table, 3,000 persons a cell; writes docs/explanation/attacks.md;
+                                            benchmarks.attacks_end_to_end writes its last section
     python -m benchmarks.attacks --fast     a share of them, with limits for so few; writes nothing
 
 The exit code is 1 if a figure is beyond its limit. Needs nothing but the standard library and this repository.
@@ -24,6 +25,7 @@ from tools.simulation.attacks import ATTACKS, BREAKAGE, Attack, Person, Row, cou
 from tools.simulation.coverage import cover, cover_responders
 from tools.simulation.populations import generator
 
+from benchmarks.page_sections import last_section
 from benchmarks.statistics_tables import Walk, walk
 from upskill.measuring import FEWEST_CASES
 
@@ -124,7 +126,7 @@ def _range(cells: Mapping[str, Sequence[float | None]], nth: int) -> str:
     """From the lowest to the highest of the populations."""
     known = [value for cell in cells.values() if (value := cell[nth]) is not None]
     if not known:
-        return "not measured"
+        return "–"
     low, high = (f"{choose(known):.1f}" for choose in (min, max))
     return low if low == high else f"{low} to {high}"
 
@@ -133,10 +135,11 @@ def table_of_attacks(run: Tables, shares: Shares, before: Shares) -> None:
     run.write(
         "## 1. Attacks",
         "",
-        f"True lift 0, 20 cases unless said, {run.persons:,} persons for each of the populations B55, half, het and "
-        "skew (rare breakage: break and break05). The share of persons who were ever told `helps`, in percent, from "
-        f"the lowest to the highest population. Limit: {LIMIT:g}, and two standard errors of the simulation. "
-        '"Before" is commit 434b918. "On these cases" counts `helps on these N cases` where these have no lift either.',
+        f"True lift 0, 20 cases unless stated, {run.persons:,} persons for each of the populations B55, half, het and "
+        "skew (rare breakage: break and break05). Percent of persons who ever saw `helps`, from the lowest to the "
+        f"highest population. Limit: {LIMIT:g}, plus two standard errors of the simulation. "
+        '"Before" is commit 434b918, "–" not measured. "On these cases" counts `helps on these N cases` where these '
+        "have no lift either.",
         "",
         "| what a person does | `helps`, before | `helps` | on these cases, before | on these cases |",
         "|---|---|---|---|---|",
@@ -145,7 +148,8 @@ def table_of_attacks(run: Tables, shares: Shares, before: Shares) -> None:
         now, then = shares[row.what], before[row.what]
         worst = max(cell[0] or 0.0 for cell in now.values())
         mark = "" if row.claimed and "beyond" not in run.limit(row.what, worst, most=LIMIT) else _mark(row)
-        run.write(f"| {row.what} | {_range(then, 0)} | {_range(now, 0)}{mark} | {_range(then, 1)} | {_range(now, 1)} |")
+        what = row.what.replace("students", "models")  # the key of the figures before, and part of the seed
+        run.write(f"| {what} | {_range(then, 0)} | {_range(now, 0)}{mark} | {_range(then, 1)} | {_range(now, 1)} |")
     run.write("")
 
 
@@ -172,8 +176,8 @@ def table_of_edits(run: Tables) -> None:
     run.write(
         "## 2. Ten honest edits",
         "",
-        f"A person edits a skill that truly helps ten times, on the same cases; {run.persons:,} persons. The share, in "
-        "percent, that is told `helps` (of cases like these) at the first, second, fifth and tenth version.",
+        f"A person edits a skill that truly helps ten times, on the same cases; {run.persons:,} persons. Percent that "
+        "see `helps` (on new cases of this kind) at the first, second, fifth and tenth version.",
         "",
         "| true lift | cases | 1st | 2nd | 5th | 10th |",
         "|---|---|---|---|---|---|",
@@ -202,15 +206,15 @@ def table_of_edits(run: Tables) -> None:
 
 def table_of_coverage(run: Tables) -> None:
     run.write(
-        "## 3. Coverage of the interval for cases like these",
+        "## 3. Coverage of the interval for new cases",
         "",
-        "Designs of fixed size, 95% promised, in percent. Responders: a share of the cases, .05 to .95 in steps of "
-        ".05, goes from 0 to 100% and the others stay at 0; computed exactly, the lowest coverage and where it is. "
+        "Fixed designs, 95% promised, in percent. Responders: a share of the cases, .05 to .95 in steps of .05, goes "
+        "from 0 to 100% and the others stay at 0; the lowest coverage and its share, computed exactly. "
         f"Usual: the lowest of {', '.join(USUAL)}. Rare breakage: the lower of break and break05, claimed from 20 "
-        f"cases on. Both simulated, {run.persons:,} evaluations a cell. At least {LEAST_COVERAGE:g} is demanded. With "
-        f"fewer than {FEWEST_CASES} cases, 5 for example, no such interval is given.",
+        f"cases on. Both simulated, {run.persons:,} evaluations a cell. Required: at least {LEAST_COVERAGE:g}. With "
+        f"fewer than {FEWEST_CASES} cases there is no such interval.",
         "",
-        "| cases | runs | responders | usual | rare breakage |",
+        "| cases | repeats | responders | usual | rare breakage |",
         "|---|---|---|---|---|",
     )
     cells = [(cases, runs) for cases in SIZES for runs in RUNS]
@@ -246,11 +250,11 @@ def table_of_power(run: Tables) -> None:
     run.write(
         "## 4. Power and calls",
         "",
-        f"The default design, at most 100 pairs (200 calls); {run.persons:,} evaluations a row, in percent. At 50 "
-        "cases no more calls are allowed than 101 / 120 / 67 / 42 at true lifts of 0 / +20 / +35 / +45, and at +20 a "
-        "power of at least 80 is demanded.",
+        f"The default design, at most 100 pairs (200 calls); {run.persons:,} evaluations a row, in percent. Required "
+        "at 50 cases: at most 101 / 120 / 67 / 42 calls at true lifts of 0 / +20 / +35 / +45, and at least 80% power "
+        "to detect +20.",
         "",
-        "| true lift | cases | calls | `helps` or `hurts`, cases like these | on these cases only | covered |",
+        "| true lift | cases | calls | `helps` or `hurts`, new cases | on these cases only | covered |",
         "|---|---|---|---|---|---|",
     )
     for cases in (50, 20):
@@ -287,15 +291,15 @@ def table_of_power(run: Tables) -> None:
 # ---------------------------------------------------------------- the page
 
 
+END_TO_END = "## 5. End to end"
 HEAD = (
     "# Attacks, coverage and power",
     "",
-    "Written by `python -m benchmarks.attacks`; do not edit. What people do around an evaluation can make a skill "
-    "without any effect look helpful: typing the command again, deleting cases, trying many versions, losing answers "
-    "that were going to fail. Here such persons are simulated. Their answers are drawn at random; what follows from "
-    "the answers is decided by the code that measures skills. Where simulated cases come from is in [the tables behind "
-    "the statistics](statistics-tables.md); break: nine cases in ten 0 → .106, one in ten .97 → .02; break05: 19 in 20 "
-    "0 → .05, one in 20 .97 → .02.",
+    "Generated; do not edit. People can make a useless skill look helpful: by repeating the command, deleting cases, "
+    "trying many versions, or losing answers that were going to fail. Sections 1 to 4 simulate this "
+    "(`python -m benchmarks.attacks`): answers are random, and the product's own code judges them. The populations are "
+    "defined in [the tables behind the statistics](statistics-tables.md). In addition, break: nine cases in ten "
+    "0 → .106, one in ten .97 → .02; break05: 19 in 20 0 → .05, one in 20 .97 → .02.",
     "",
 )
 
@@ -318,7 +322,9 @@ def main() -> int:
     verdict = f"**{run.figures - len(run.beyond)} of {run.figures} figures are within their limits.** Seed {run.seed}."
     target = options.output or (None if options.fast else REPORT)
     if target is not None:
-        target.write_text("\n".join([*HEAD, verdict, "", *run.lines]).rstrip() + "\n", encoding="utf-8")
+        kept = last_section(REPORT, END_TO_END)
+        text = "\n".join([*HEAD, verdict, "", *run.lines]).rstrip() + "\n"
+        target.write_text(f"{text}\n{kept}" if kept else text, encoding="utf-8")
     print(f"{run.figures - len(run.beyond)} of {run.figures} figures are within their limits")
     for text in run.beyond:
         print(f"beyond: {text}")

@@ -1,6 +1,6 @@
 """What people and sick servers do around an evaluation: the command itself, on loopback students without any lift.
 
-    python -m benchmarks.attacks_end_to_end                  every row; writes docs/explanation/attacks-end-to-end.md
+    python -m benchmarks.attacks_end_to_end                  every row; writes the last section of attacks.md
     python -m benchmarks.attacks_end_to_end -n 3 ROW …       fewer evaluations of the rows that are named
     python -m benchmarks.attacks_end_to_end --log FILE       keeps each evaluation, and continues after those in it
 
@@ -27,10 +27,11 @@ from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from benchmarks.page_sections import write_last_section
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from upskill.cli import app
 
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "attacks-end-to-end.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "attacks.md"
 CASES = 20
 RATE = 0.5
 REMOVED = 4
@@ -42,7 +43,7 @@ VERDICTS = ("helps", "hurts", "cheaper", "no difference", "undecided", "no verdi
 """As sentences begin."""
 HERE_ONLY = "helps here"
 LOST = r"lost answers: .*"
-COPIES = r"note: (repeats are copies .*)"
+COPIES = r"note: (repeats (?:are copies|returned the same answers).*)"
 FEWER = r"note: (.* fewer than last time)"
 UNCHANGED = r"note: (unchanged since .*)"
 VERSION = r"note: (\d+\w\w version on these cases.*)"
@@ -256,10 +257,10 @@ class Row:
 
 
 ROWS: Mapping[str, Row] = {
-    "slow failing student, 30%": Row(attack=partial(slow_failing_student, share=0.3), line=LOST),
-    "slow failing student, 50%": Row(attack=partial(slow_failing_student, share=0.5), line=LOST),
-    "caching student": Row(attack=caching_student, line=COPIES),
-    "caching student, `--runs 5`": Row(attack=partial(caching_student, words=("--runs", "5")), line=COPIES),
+    "slow failing model, 30%": Row(attack=partial(slow_failing_student, share=0.3), line=LOST),
+    "slow failing model, 50%": Row(attack=partial(slow_failing_student, share=0.5), line=LOST),
+    "caching model": Row(attack=caching_student, line=COPIES),
+    "caching model, `--runs 5`": Row(attack=partial(caching_student, words=("--runs", "5")), line=COPIES),
     "dropped pairs, then `--resume` twice": Row(attack=dropped_pairs_then_resume, line=LOST),
     "dropped pairs, `--runs 3` typed three times": Row(attack=dropped_pairs_typed_again, line=LOST),
     "four worst cases deleted, typed again": Row(attack=deleted_cases, line=FEWER),
@@ -288,34 +289,34 @@ def measure(name: str, seed: int) -> Found:
 
 # ---------------------------------------------------------------- the page
 
-HEAD = """\
-# Attacks, end to end
+HEADING = "## 5. End to end"
+HEAD = f"""\
+{HEADING}
 
-Written by `python -m benchmarks.attacks_end_to_end`; do not edit. The command itself is typed, against a server on
-loopback whose student passes half of all answers with the skill and without it: every `helps` is false. Each evaluation
-has a seed, a folder, a trial store and a ledger of its own. What is simulated with many more evaluations is on
-[Attacks, coverage and power](attacks.md).
+The real command (`python -m benchmarks.attacks_end_to_end`) against a loopback server whose model passes half of all
+answers, with the skill and without it. So every `helps` is false. Each evaluation has its own seed, folder, cache and
+ledger.
 """
 TABLE = """\
-Slow failing student: so many failing answers with the skill time out, and are asked for again. Dropped pairs: half of
-the failing answers with the skill break off, without retries. Caching student: one answer to one request for ever.
+Slow failing model: so many failing answers with the skill time out and are retried. Dropped pairs: half of the failing
+answers with the skill break off, without retries. Caching model: always the same answer to the same request.
 
-`helps` is claimed for cases like these, and only that meets `--require helps`; "here" is `helps` on these cases. Both
-are given as said by any command / by the last one; undecided, invalid and others are what the last one said. What is
-printed is from the first evaluation.
+"Helps" is about new cases, and only that meets `--require helps`; "here" is `helps` on these cases. Both are given for
+any command / the last one; the other columns are for the last one. "Reported": how often the output names the lost
+answers, the copies or the removed cases.
 
-| attack | evaluations | helps | here | undecided | invalid | other | line found in | what is printed |
-|---|---|---|---|---|---|---|---|---|"""
+| attack | evaluations | helps | here | undecided | no verdict | other | reported |
+|---|---|---|---|---|---|---|---|"""
 
 GATES = """\
 
-## A gate in CI
+### A gate in CI
 
-`--require helps` with `--ledger FILE`; every build starts without a trial store and without run folders. An idle edit
-is another comment in `SKILL.md`.
+`--require helps` with `--ledger FILE`; every build starts without a cache and without run folders. An idle edit is
+another comment in `SKILL.md`.
 
-| gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout | last line |
-|---|---|---|---|---|---|---|"""
+| gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout |
+|---|---|---|---|---|---|"""
 
 
 def page(found: Sequence[Found]) -> str:
@@ -334,19 +335,16 @@ def _attack(name: str, mine: Sequence[Found]) -> str:
     ever = Counter(verdict for one in mine for verdict in {*one.verdicts})
     last = Counter(one.verdicts[-1] for one in mine)
     other = len(mine) - sum(last[verdict] for verdict in ("helps", HERE_ONLY, "undecided", "no verdict"))
-    seen = [one.line for one in mine if one.line is not None]
-    line = f"`{seen[0]}`; `{mine[0].sentence}`" if seen else "–"
+    seen = sum(one.line is not None for one in mine)
     helps = [f"{ever[verdict]} / {last[verdict]}" for verdict in ("helps", HERE_ONLY)]
-    return _cells(
-        name, len(mine), *helps, last["undecided"], last["no verdict"], other, f"{len(seen)} of {len(mine)}", line
-    )
+    return _cells(name, len(mine), *helps, last["undecided"], last["no verdict"], other, f"{seen} of {len(mine)}")
 
 
 def _gate(name: str, mine: Sequence[Found]) -> str:
     passed = sum(0 in one.codes for one in mine)
     first, later = sum(one.calls[0] for one in mine), sum(sum(one.calls[1:]) for one in mine)
     same = sum(len(set(one.verdicts)) == 1 for one in mine)
-    return _cells(name, len(mine), passed, f"{first:,}", f"{later:,}", same, f"`{mine[0].line}`")
+    return _cells(name, len(mine), passed, f"{first:,}", f"{later:,}", same)
 
 
 def _cells(*cells: object) -> str:
@@ -354,22 +352,22 @@ def _cells(*cells: object) -> str:
 
 
 def main() -> int:
-    """Run what is not in the log yet, then write the page."""
+    """Run what is not in the log yet, then write the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"one of: {'; '.join(ROWS)}")
     parser.add_argument("-n", type=int, help="evaluations of a row, instead of 60 (5 and 20 of the gates)")
     parser.add_argument("--log", type=Path, help="a file of JSON lines, one per evaluation")
-    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="where to write the page")
+    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="the page whose last section is replaced")
     options = parser.parse_args()
     found = _read(options.log)
     done = {(one.row, one.seed) for one in found}
-    measure("caching student", 0)  # whatever comes first waits for imports, and could time out
+    measure("caching model", 0)  # whatever comes first waits for imports, and could time out
     for name in options.rows or ROWS:
         for seed in range(ROWS[name].count if options.n is None else options.n):
             if (name, seed) not in done:
                 found.append(measure(name, seed))
                 _tell(found[-1], options.log)
-    options.output.write_text(page(found), encoding="utf-8")
+    write_last_section(options.output, page(found))
     false = Counter(one.row for one in found if "helps" in one.verdicts)
     return int(any(count > MOST_FALSE for count in false.values()))
 

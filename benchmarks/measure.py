@@ -1,6 +1,6 @@
 """`make full`: the product measured against the figures it is held to. Takes half an hour on two cores.
 
-Every figure is taken by running the installed command or the same code as the product. Writes a page.
+Every figure is taken by running the installed command or the same code as the product. Writes a section of a page.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.big_skill import write_big_skill
+from benchmarks.page_sections import write_last_section
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
@@ -98,10 +99,10 @@ def engine_overhead(folder: Path, *, trials: int, repetitions: int) -> list[Figu
         worst = max(ratios)
         figures.append(
             Figure(
-                f"CPU of {trials:,} chat trials at 50 ms, `upskill eval` without its report against "
+                f"CPU of {trials:,} chat answers at 50 ms, `upskill eval` without its report against "
                 f"bare Inspect {name}, interleaved, {repetitions} repetitions",
                 "ratio at most 1.15",
-                f"{', '.join(f'{ratio:.2f}' for ratio in ratios)} ({per_trial} per trial)",
+                f"{', '.join(f'{ratio:.2f}' for ratio in ratios)} ({per_trial} per answer)",
                 worst <= 1.15,
             )
         )
@@ -159,7 +160,7 @@ def planning(folder: Path) -> Figure:
     wall, megabytes, count = said.split()
     holds = float(wall) < 2 and float(megabytes) < 200 and count == "100000"
     return Figure(
-        "planning 100,000 trials",
+        "planning 100,000 answers",
         "under 2 s and 200 MB",
         f"{wall} s, {megabytes} MB ({seconds:.1f} s CPU in all)",
         holds,
@@ -193,8 +194,8 @@ def faults(folder: Path, *, trials: int) -> Figure:
     errored = sum(arm["errored"] for arm in arms)
     failed = scored - sum(arm["passed"] for arm in arms)
     return Figure(
-        f"{trials:,} trials with 20% of requests failing (500, reset, truncated JSON, stall)",
-        "every trial accounted for, no fault counted as a failed answer",
+        f"{trials:,} answers with 20% of requests failing (500, reset, truncated JSON, stall)",
+        "every answer accounted for, no fault counted as a failure",
         f"{scored} scored, {errored} errored, {failed} failed",
         scored + errored == trials and failed == 0,
     )
@@ -209,7 +210,9 @@ def whole_evaluations(count: int) -> Figure:
         f"{count} evaluations through the engine, 20 cases, cap 200 calls, true lift +45, concurrency 8",
         "all verdicts right",
         f"{result['mean_calls']:.1f} calls on average, {result['mean_late']:.1f} of them after the decision; "
-        f"{', '.join(f'{number} {verdict}' for verdict, number in result['verdicts'].items())}",
+        f"{', '.join(f'{number} {verdict}' for verdict, number in result['verdicts'].items())}".replace(
+            "cases like these", "new cases of this kind"
+        ),
         right == count,
     )
 
@@ -222,9 +225,9 @@ def hard_ends(*, kills: int, disks: int) -> list[Figure]:
     return [
         Figure(
             f"kill -9 at {kills} random points, then resume",
-            "the report equals that of an uninterrupted run; nothing lost, doubled or bought again",
-            f"{killed['equal']} of {kills} reports equal; {killed['lost']} lost, {killed['doubled']} doubled, "
-            f"{killed['bought_again']} bought again",
+            "the report equals that of an uninterrupted run; nothing lost, duplicated or paid for twice",
+            f"{killed['equal']} of {kills} reports equal; {killed['lost']} lost, {killed['doubled']} duplicated, "
+            f"{killed['bought_again']} paid for twice",
             killed == {"points": kills, "equal": kills, "lost": 0, "doubled": 0, "bought_again": 0},
         ),
         Figure(
@@ -243,7 +246,7 @@ def large_run(folder: Path) -> Figure:
     _, _, said = cpu_of([sys.executable, "-m", "benchmarks.large_run", str(place)])
     reported, resumed, megabytes = said.split()[-3:]
     return Figure(
-        "a run of 100,000 stored trials: report, resume",
+        "a run of 100,000 saved answers: report, resume",
         "under 5 s each",
         f"{reported} s, {resumed} s, {megabytes} MB",
         float(reported) < 5 and float(resumed) < 5,
@@ -292,7 +295,7 @@ def sandboxes(*, rounds: int, hostile: int) -> list[Figure]:
 def agents() -> Figure:
     """Eight students with tools at once."""
     said = cpu_of([sys.executable, "-m", "benchmarks.agents"])[2]
-    return Figure("8 sandboxed agent trials in parallel", "none errored", " ".join(said.split()), " 0 errored" in said)
+    return Figure("8 sandboxed agents in parallel", "none errored", " ".join(said.split()), " 0 errored" in said)
 
 
 def long_trace(*, megabytes: int) -> Figure:
@@ -311,7 +314,7 @@ def long_trace(*, megabytes: int) -> Figure:
 def main() -> int:
     """Measure everything and write the page."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--write", type=Path)
+    parser.add_argument("--write", type=Path, help="the page whose last section is replaced")
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--small", action="store_true", help="the small evaluation only")
@@ -332,9 +335,9 @@ def main() -> int:
         figures += hard_ends(kills=options.trials // 100, disks=options.trials // 200)
         figures.append(whole_evaluations(options.trials * 60 // 2000))
     page = [
-        "<!-- Written by `make full`; do not edit. -->",
+        "## Measurements",
         "",
-        "# Measurements",
+        "<!-- `make full` writes this section. -->",
         "",
         f"Taken on {time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, {platform.machine()}, two cores.",
         "",
@@ -346,7 +349,7 @@ def main() -> int:
     text = "\n".join(page)
     print(text)
     if options.write is not None:
-        options.write.write_text(text, encoding="utf-8")
+        write_last_section(options.write, text)
     return 0 if all(figure.holds for figure in figures) else 1
 
 

@@ -202,10 +202,10 @@ def table_1(run: Run) -> None:
         "## 1. Intervals of a fixed design",
         "",
         f"{experiments:,} experiments a cell. Coverage in percent within 0.6 points, mean width within 0.005. "
-        'Each cell: measured (stated). "These" is the interval for these cases against their own lift, "like" the '
-        "interval for cases like these against the lift of all cases.",
+        'Each cell: measured (stated). "These" is the interval for these cases against their own lift, "new" the '
+        "interval for new cases against the lift of all cases.",
         "",
-        "| cases | n | repeats | these: coverage | these: width | like: coverage | like: width |",
+        "| cases | n | repeats | these: coverage | these: width | new: coverage | new: width |",
         "|---|---|---|---|---|---|---|",
     )
     for (name, count), by_repeats in TABLE_1.items():
@@ -389,11 +389,11 @@ def table_3(run: Run) -> None:
     """The design the product follows with six cases or more; only verdicts about cases like these are counted."""
     experiments = run.experiments(12_000, 150)
     run.write(
-        "## 3. The sequential design for cases like these",
+        "## 3. The sequential design for new cases",
         "",
-        f"The default cap; {experiments:,} experiments a cell. Verdicts about cases like these, in percent: up to "
-        "skew they are false, after it they are right. Stated are the figures of another implementation, in numpy; "
-        "within three standard errors of both and 0.3 points. Mean calls within 2 calls or 2%, whichever is more.",
+        f"The default cap; {experiments:,} experiments a cell. Verdicts on new cases, in percent: false down to skew, "
+        "right after it. Stated figures are from another implementation, in numpy; within three standard errors of "
+        "both and 0.3 points. Mean calls within 2 calls or 2%, whichever is more.",
         "",
         "| cases | n | helps or hurts | calls | with futility: helps or hurts | calls |",
         "|---|---|---|---|---|---|",
@@ -534,14 +534,12 @@ def table_4(run: Run) -> None:
     run.write(
         "## 4. False verdicts through the whole path",
         "",
-        f"20 cases, true lift 0, at most 5 rounds, the judgement as a person reads it; "
-        f"{experiments:,} evaluations a row, in percent. A verdict about cases like these is false, since the lift of "
-        "all such cases is 0. A verdict about these very cases is false where their own lift is 0 or has the other "
-        "sign: in `het` and `skew` the drawn cases do have a lift of their own, and to say so is right. False "
-        'verdicts together: at most 5. "Covered": how often the printed interval for cases like these holds the '
-        "true lift.",
+        f"20 cases, true lift 0, at most 5 repeats, the verdict as it is printed; {experiments:,} evaluations a row, "
+        "in percent. Every verdict on new cases is false, since their lift is 0. A verdict on these 20 cases is false "
+        "if their own lift is 0 or has the other sign: in `het` and `skew` the drawn cases do have a lift. False "
+        'verdicts together: at most 5. "Covered": how often the printed interval for new cases contains the true lift.',
         "",
-        "| truth | cases like these, false | these cases: said | of which false | false together | covered |",
+        "| truth | new cases, false | these cases: claimed | of which false | false together | covered |",
         "|---|---|---|---|---|---|",
     )
     for name in ("B55", "half", "het", "skew"):
@@ -564,7 +562,7 @@ def table_4(run: Run) -> None:
         "",
         f"20 cases, at most 200 calls, {experiments:,} evaluations a row. Mean calls within 5%.",
         "",
-        "| true lift | calls | verdict about cases like these, % | about these cases only, % | false, % | covered, % |",
+        "| true lift | calls | verdict on new cases, % | on these cases only, % | false, % | covered, % |",
         "|---|---|---|---|---|---|",
     )
     for name, calls in (("B55", 83), ("gain20", 107), ("gain35", 61), ("gain45", 39)):
@@ -591,10 +589,10 @@ def table_corners(run: Run) -> None:
     """The same limit where cases are few or many, where trials err, and where a lift is asked for."""
     experiments = run.experiments(5_000, 300)
     run.write(
-        "## 6. The corners",
+        "## 6. Edge cases",
         "",
-        f"{experiments:,} evaluations a row, in percent; every case passes half the time, with and without the skill, "
-        "which is the noisiest there is. At most 5.",
+        f"{experiments:,} evaluations a row, in percent, at most 5. Every case passes half the time, with and without "
+        "the skill: the most noise possible.",
         "",
         "| what | false verdicts |",
         "|---|---|",
@@ -621,16 +619,16 @@ def table_corners(run: Run) -> None:
     )
     run.write(
         "",
-        "How often at least +10 is shown where it is asked for, in percent, 20 cases, for information: "
+        "How often `--min-lift 0.1` is met, in percent, 20 cases, for information: "
         + "; ".join(
             f"true +{name[-2:]}: {count_shown(name, min_lift=0.1, experiments=experiments // 4, seed=name)[0]:.0f}"
             for name in ("gain20", "gain35", "gain45")
         )
         + ".",
         "",
-        "A design of fixed size makes both claims from one look, for information:",
+        "Fixed designs make both claims from one look, for information:",
         "",
-        "| truth | n | repeats | cases like these, false | these cases only, false | covered |",
+        "| truth | n | repeats | new cases, false | these cases only, false | covered |",
         "|---|---|---|---|---|---|",
     )
     for name, cases, repeats in (("B55", 20, 5), ("half", 20, 5), ("half", 20, 3), ("half", 10, 5), ("half", 5, 5)):
@@ -651,10 +649,10 @@ def table_plans(run: Run) -> None:
     run.write(
         "## 7. The planning line",
         "",
-        f"The sequential design; {experiments:,} evaluations a row. The line names the lift that should be "
-        "found in about 80% of runs. It is a rule of thumb and has no tolerance.",
+        f"The sequential design; {experiments:,} evaluations a row. The plan names the lift with about 80% power: a "
+        "rule of thumb without a tolerance.",
         "",
-        "| n | named for cases like these | found (gain), % | found (flat), % |",
+        "| n | planned for new cases | detected (gain), % | detected (flat), % |",
         "|---|---|---|---|",
     )
     for cases in (10, 20, 40):
@@ -685,23 +683,23 @@ def main() -> int:
     head = [
         "# The tables behind the statistics",
         "",
-        "Written by `python benchmarks/statistics_tables.py`; do not edit. Every figure comes from the code that "
-        "measures skills, fed with simulated pairs. Stated figures of the interval and the test for these cases are "
-        "those the design was chosen by; those for cases like these come from another implementation, in numpy.",
+        "Written by `python benchmarks/statistics_tables.py`; do not edit. The product's own code judges simulated "
+        "pairs. Stated figures for these cases are those by which the design was chosen; those for new cases come from "
+        "another implementation, in numpy.",
         "",
         f"**{len(run.figures) - len(outside)} of {len(run.figures)} figures are inside their tolerance.** Seed "
         f"{run.seed}. "
         + (
-            "Made with `--fast`: the tolerances below are widened by four standard errors of so few experiments."
+            "Made with `--fast`: the tolerances are widened by four standard errors of so few experiments."
             if run.fast
-            else "A row with a figure outside is simulated once more with five times the experiments, and the second "
-            f"result stands: this happened to {run.repeated} rows."
+            else "A row with a figure outside is simulated again with five times the experiments, and the second "
+            f"result counts: {run.repeated} rows."
         ),
         "",
-        "Where cases come from (baseline rate → rate with the skill): B55: both the same, from Beta(.5, .5). half: "
+        "Populations of cases (pass rate without → with the skill): B55: both the same, from Beta(.5, .5). half: "
         "both .5. sat: both the same, from Beta(8, .5). het: .25 → .75 or .75 → .25, by a fair coin. skew: in 80% "
         ".40 → .55, in 20% .80 → .20. gain L: b from Beta(.5, .5) → b + (1 - b) * 2L. flat L: .5 - L/2 → .5 + L/2. "
-        "respond L: b from Beta(.5, .5) → max(b, .95) in just so many cases that the mean is L.",
+        "respond L: b from Beta(.5, .5) → max(b, .95) in as many cases as give a mean of L.",
         "",
     ]
     text = "\n".join([*head, *run.lines]).rstrip() + "\n"

@@ -56,12 +56,10 @@ class Row:
         return (self.least is None or self.found >= self.least) and (self.most is None or self.found <= self.most)
 
     def __str__(self) -> str:
-        wanted = (
-            f"at most {self.most}" if self.most is not None else "" if self.least is None else f"at least {self.least}"
-        )
+        wanted = f"≤ {self.most}" if self.most is not None else "" if self.least is None else f"≥ {self.least}"
         trials = "" if self.trials is None else f"{self.trials:.0f}"
         mark = "" if self.holds else " **outside**"
-        wide = "" if self.wide is None else f", {self.wide} of them beyond these very cases"
+        wide = "" if self.wide is None else f" ({self.wide} on new cases)"
         return f"| {self.what} | {self.cases} | {self.loops} | {self.found}{wide}{mark} | {wanted} | {trials} |"
 
 
@@ -73,17 +71,17 @@ def null_rows(loops: int, seed: str) -> list[Row]:
         rng = random.Random(f"{seed}/null/{name}")
         done = [new_skill_loop(rng, draw) for _ in range(loops)]
         looked = sum(loop.looks_better for loop in done)
-        rows.append(_row("a new skill that does not help: passes more learn cases than no skill", name, done, looked))
-        rows.append(_row("the same, after the held-out test: called helpful or cheaper", name, done, most=most))
+        rows.append(_row("useless new skill: better than none on practice cases", name, done, looked))
+        rows.append(_row("the same after the held-out test: called helpful or cheaper", name, done, most=most))
     rng = random.Random(f"{seed}/memorised")
     done = [new_skill_loop(rng, NULLS["half"], memorised=0.15) for _ in range(loops)]
-    rows.append(_row("revisions that learn the learn cases by heart: called helpful", "half", done, most=most))
+    rows.append(_row("revisions that memorise the practice cases: called helpful", "half", done, most=most))
     for name, draw in NULLS.items():
         rng = random.Random(f"{seed}/high/{name}")
         done = [new_skill_loop(rng, draw, effort="high") for _ in range(loops // 4)]
         rows.append(
             _row(
-                "a new skill that does not help, `--effort high`: called helpful or cheaper",
+                "useless new skill, `--effort high`: called helpful or cheaper",
                 name,
                 done,
                 most=at_most(loops // 4, 0.05),
@@ -93,18 +91,14 @@ def null_rows(loops: int, seed: str) -> list[Row]:
         rng = random.Random(f"{seed}/revision/{name}")
         done = [revision_loop(rng, draw) for _ in range(loops)]
         taken = sum(loop.proof.proven for loop in done)
-        rows.append(
-            _row(
-                "a revision that is no better: replaces the old version", name, done, taken, most=at_most(loops, 0.025)
-            )
-        )
+        rows.append(_row("useless revision: replaces the old one", name, done, taken, most=at_most(loops, 0.025)))
     for name, draw in NULLS.items():
         rng = random.Random(f"{seed}/students/{name}")
         done = [revision_loop(rng, draw, students=("a", "b", "c")) for _ in range(loops // 4)]
         taken = sum(loop.proof.proven for loop in done)
         rows.append(
             _row(
-                "a revision that is no better, three students: replaces the old version",
+                "useless revision, three models: replaces the old one",
                 name,
                 done,
                 taken,
@@ -116,7 +110,7 @@ def null_rows(loops: int, seed: str) -> list[Row]:
         taken = sum(line_of_uses(rng, draw) is not None for _ in range(loops))
         rows.append(
             Row(
-                what="five revisions in a row that are no better, same held-out cases: any replaces the old version",
+                what="five useless revisions, same held-out cases: any replaces the old one",
                 cases=name,
                 loops=loops,
                 found=taken,
@@ -136,7 +130,7 @@ def true_rows(loops: int, seed: str) -> list[Row]:
         taken = sum(loop.proof.proven for loop in done)
         rows.append(
             _row(
-                f"a revision that is {100 * lift:+.0f} points better, {nth} use: replaces the old version",
+                f"revision, truly {100 * lift:+.0f} points, {nth} use: replaces the old one",
                 "gain",
                 done,
                 taken,
@@ -145,16 +139,14 @@ def true_rows(loops: int, seed: str) -> list[Row]:
         )
     rng = random.Random(f"{seed}/new")
     done = [new_skill_loop(rng, gain(0.35)) for _ in range(loops)]
-    rows.append(
-        _row("a new skill that is +35 points better than none: proven", "gain", done, least=math.ceil(0.9 * loops))
-    )
+    rows.append(_row("new skill, truly +35 points: proven", "gain", done, least=math.ceil(0.9 * loops)))
     rng = random.Random(f"{seed}/broken")
     done = [revision_loop(rng, gain(0.45), broken=True) for _ in range(loops)]
-    what = "a revision that is +45 points better and breaks one case (.95 to 0):"
+    what = "revision, truly +45 points, but one case broken (.95 to 0):"
     superior = sum(loop.proof.students[0].superior for loop in done)
-    rows.append(_row(f"{what} better on the whole", "gain", done, superior, least=loops // 2))
+    rows.append(_row(f"{what} better overall", "gain", done, superior, least=loops // 2))
     taken = sum(loop.proof.proven for loop in done)
-    rows.append(_row(f"{what} replaces the old version", "gain", done, taken, most=at_most(loops, 0.05)))
+    rows.append(_row(f"{what} replaces the old one", "gain", done, taken, most=at_most(loops, 0.05)))
     return rows
 
 
@@ -168,7 +160,7 @@ def overflow_row(loops: int, seed: str) -> Row:
             lost += 1
         else:
             lost += not loop.refined.best.draft.body.strip()
-    what = "a wordy teacher, students with windows of 512 to 8,192 tokens: ends without a draft that fits"
+    what = "wordy teacher, models with windows of 512 to 8,192 tokens: no draft fits"
     return Row(what=what, cases="", loops=loops, found=lost, most=0)
 
 
@@ -197,7 +189,7 @@ def _row(
 def effort_lines(loops: int, seed: str) -> list[str]:
     """Revisions one after the other against a search, under the same budget of trials."""
     lines = [
-        "| effort | revisions | loops | true gain on held-out cases, points | trials after the draft | questions |",
+        "| effort | revisions | loops | true lift on held-out cases, points | answers after the draft | questions |",
         "|---|---|---|---|---|---|",
     ]
     designs: tuple[tuple[Effort, int], ...] = (("low", 3), ("high", 3), ("low", 10), ("high", 10))
@@ -215,25 +207,26 @@ def effort_lines(loops: int, seed: str) -> list[str]:
 
 def page(rows: Sequence[Row], efforts: Sequence[str], *, seconds: float) -> str:
     """The page, with every row."""
-    nulls = [row for row in rows if row.what.startswith("the same, after the held-out test")]
+    nulls = [row for row in rows if row.what.startswith("the same after the held-out test")]
     total = f"{sum(row.found for row in nulls)} of {sum(row.loops for row in nulls)}"
     lines = [
         "<!-- Written by `make full`; do not edit. -->",
         "",
-        "# Tables of teaching",
+        "# The tables behind teaching",
         "",
-        "Whole loops on a simulated student: a scripted teacher, up to 3 revisions on 10 learn cases, one test on 32 "
-        "held-out cases, the guard with 4 negative ones. Everything but the student's answers is the code of the "
-        "product. What the tables mean is in [how a skill is proven](how-a-skill-is-proven.md); where simulated cases "
-        "come from is in [the tables behind the statistics](statistics-tables.md).",
+        "Complete loops of `upskill generate` on a simulated model: a scripted teacher, up to 3 revisions on 10 "
+        "practice cases, one test on 32 held-out cases, the guard with 4 unrelated ones. Only the model's answers are "
+        "simulated. [How a skill is proven](how-a-skill-is-proven.md) explains the loop; "
+        "[the tables behind the statistics](statistics-tables.md) define the populations.",
         "",
-        f"Skills that do not help, called helpful: **{total}** loops. Seed {SEED}, {seconds:.0f} s.",
+        f"Useless new skills called helpful: **{total}** loops. Seed {SEED}, {seconds:.0f} s.",
         "",
-        "| what | cases | loops | happened | wanted | trials a loop |",
+        "| what | cases | loops | happened | required | answers a loop |",
         "|---|---|---|---|---|---|",
         *map(str, rows),
         "",
-        "A teacher whose edits help, harm or do nothing by chance, a third each: what the best on learn cases gained.",
+        "A teacher whose edits help, harm or do nothing, a third each at random: the true lift of the draft that was "
+        "best on practice cases.",
         "",
         *efforts,
         "",

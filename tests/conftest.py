@@ -18,6 +18,8 @@ LONG_FIRST = ("model", "recorded_teaching", "cli", "golden", "pages", "agents", 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Begun in the background by a shell, everything we start would inherit that Ctrl-C is ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # begun by nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

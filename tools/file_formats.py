@@ -1,4 +1,4 @@
-"""The page on formats: the keys of the files and objects that upskill writes, from the values that are written."""
+"""Tables of keys: of the files of a run, from the values that are written, and of `eval --json`, from its schema."""
 
 import json
 from collections.abc import Iterator
@@ -10,11 +10,12 @@ from tools.definitions import definition
 ROOT = Path(__file__).parent.parent
 SCHEMA = "src/upskill/reporting/eval.schema.json"
 
-INTRODUCTION = """# Formats
+INTRODUCTION = """# Run files
 
-The keys of what upskill writes, taken from the code that writes it. [Files](files.md) says where these files lie, when
-they are written and what may be relied on; [the page on JSON](json.md) explains the object of `--json` in words. What
-is unknown is null or left out, never 0. Under one format name keys may be added; none goes away.
+The keys of `run.json` and `trials.jsonl`, from the code that writes them. [Files](files.md#the-run-folder) says where
+they are and when they are written. Unknown values are null or left out, never 0. Under one format name keys may be
+added; none is removed. In these files, a *student* is a model that is measured, a *trial* is one answer, and an *arm*
+is one condition.
 """
 
 RUN = (
@@ -31,18 +32,15 @@ RUN = (
     "upskill.domain:Cap",
     "upskill.domain:Outage",
 )
-TYPES = {
-    "str": "text",
-    "int": "whole number",
-    "float": "number",
-    "bool": "true or false",
-    "None": "null",
-    "JsonValue": "any",
-    "Json": "any",
-    "Files": 'object of text or `{"base64": text}`',
-    "tuple[str, str]": "list: text, text",
-    "Outcome": "[Scored](#scored) or [Errored](#errored)",
-}
+TRIAL = (
+    "upskill.domain:Trial",
+    "upskill.domain:Scored",
+    "upskill.domain:Errored",
+    "upskill.domain:Grade",
+    "upskill.domain:CheckResult",
+    "upskill.domain:Usage",
+    "upskill.domain:SkillUse",
+)
 WORDS = (
     "upskill.storage.runs:Status",
     "upskill.domain:Arm",
@@ -53,52 +51,60 @@ WORDS = (
     "upskill.domain:End",
     "upskill.domain:Fault",
 )
-TRIAL = (
-    "upskill.domain:Trial",
-    "upskill.domain:Scored",
-    "upskill.domain:Errored",
-    "upskill.domain:Grade",
-    "upskill.domain:CheckResult",
-    "upskill.domain:Usage",
-    "upskill.domain:SkillUse",
-)
+TYPES = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "None": "null",
+    "JsonValue": "any",
+    "Json": "any",
+    "Files": 'object of string or `{"base64": string}`',
+    "tuple[str, str]": "list: string, string",
+    "Outcome": "[Scored](#scored) or [Errored](#errored)",
+}
+TABLES = ("student", "arm", "lift", "case_state", "label_lift")
+"""Parts of the schema with a table of their own; the others are shown where they occur."""
 
 
 def formats_page() -> str:
-    """The whole page, without its notice."""
+    """The page on the files of a run, without its notice."""
     parts = [INTRODUCTION.rstrip()]
     parts.append("## `run.json`\n\nOne object per run, format `upskill.run/1`.")
     parts += [_table(where) for where in RUN]
-    parts.append(
-        "## `trials.jsonl`\n\nOne object per line, one line per finished trial. Keys without a value are left out."
-    )
+    parts.append("## `trials.jsonl`\n\nOne object per line, one line per answer. Keys without a value are left out.")
     parts += [_table(where) for where in TRIAL]
-    parts.append("## Words\n\nThe values that some of these keys take.")
-    parts += [_words(where) for where in WORDS]
+    parts.append("## Words\n\nThe values of some of these keys.")
+    parts.append("\n".join(["| type | values | meaning |", "|---|---|---|", *map(_words, WORDS)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def evaluation_tables() -> str:
+    """Every key of the object that `eval --json` prints, from its schema."""
     schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
-    parts.append(
-        f"## `upskill eval --json`\n\nThe object `{schema['title']}`, from its [JSON Schema](../../{SCHEMA}). "
-        "The same object stands under `results` in `run.json`."
-    )
-    parts.append(_schema_table(schema, schema))
-    parts += [
-        f"### {name}\n\n{_schema_table(inner, schema)}"
-        for name, inner in schema["$defs"].items()
-        if "properties" in inner
-    ]
+    parts = [_schema_table(schema, schema)]
+    parts += [f"### `{name}`\n\n{_schema_table(schema['$defs'][name], schema)}" for name in TABLES]
     return "\n\n".join(parts) + "\n"
 
 
 def _table(where: str) -> str:
     found = definition(where)
-    rows = [f"| `{field.name}` | {_json_type(field.type)} | {_cell(field.about)} |" for field in found.fields]
-    return "\n".join([f"### {found.name}", "", found.about, "", "| key | type | meaning |", "|---|---|---|", *rows])
+    about = f"### {found.name}\n\n{_in_json(found.about)}"
+    if not any(field.about for field in found.fields):
+        keys = ", ".join(f"`{field.name}` ({_json_type(field.type)})" for field in found.fields)
+        return f"{about} Keys: {keys}."
+    rows = [f"| `{field.name}` | {_json_type(field.type)} | {_cell(_in_json(field.about))} |" for field in found.fields]
+    return "\n".join([about, "", "| key | type | meaning |", "|---|---|---|", *rows])
+
+
+def _in_json(text: str) -> str:
+    return text.replace("`None`", "null")
 
 
 def _json_type(annotation: str) -> str:
     """A Python annotation in words a reader of JSON knows."""
     if annotation.startswith("Literal["):
-        return f"`{annotation[8:-1]}`".replace("'", '"')
+        return f"`{annotation[8:-1]}`".replace("'", "")
     parts = [part.strip() for part in annotation.split(" | ")]
     if len(parts) > 1:
         return " or ".join(map(_json_type, parts))
@@ -108,48 +114,73 @@ def _json_type(annotation: str) -> str:
         return "object of " + _json_type(annotation.partition(", ")[2][:-1])
     if annotation in TYPES:
         return TYPES[annotation]
-    return f"[{annotation}](#{annotation.lower()})"
+    return f"[{annotation}](#{_anchor(annotation)})"
+
+
+def _anchor(name: str) -> str:
+    return "words" if any(where.endswith(f":{name}") for where in WORDS) else name.lower()
 
 
 def _words(where: str) -> str:
-    """The values a name stands for."""
+    """The values that a name can have, as a row."""
     found = definition(where)
     values = found.code.partition("Literal[")[2].rstrip("]").replace("'", "")
-    return (
-        f"### {found.name}\n\n"
-        + ", ".join(f"`{value.strip()}`" for value in values.split(","))
-        + (f". {found.about}" if found.about else "")
-    )
+    return f"| {found.name} | {', '.join(f'`{value.strip()}`' for value in values.split(','))} | {_cell(found.about)} |"
 
 
 def _schema_table(schema: dict[str, Any], whole: dict[str, Any]) -> str:
-    rows = [f"| `{key}` | {_kind(value, whole)} | {_cell(about)} |" for key, value, about in _keys(schema)]
+    rows = [f"| `{key}` | {_kind(value, whole)} | {_cell(about)} |" for key, value, about in _keys(schema, whole)]
     return "\n".join(["| key | type | meaning |", "|---|---|---|", *rows])
 
 
-def _keys(schema: dict[str, Any], before: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
+def _keys(schema: dict[str, Any], whole: dict[str, Any], before: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
     for key, value in schema.get("properties", {}).items():
         yield before + key, value, value.get("description", "")
-        inner = next((one for one in value.get("oneOf", ()) if "properties" in one), value)
-        yield from _keys(inner, f"{before}{key}.")
+        inner, way = _inside(value, whole)
+        if not _same_tables(inner):
+            yield from _keys(inner, whole, f"{before}{key}{way}.")
+
+
+def _inside(value: dict[str, Any], whole: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The object that is shown within this one, if any, and the way to it."""
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return ({}, "") if name in TABLES else _inside(whole["$defs"][name], whole)
+    for one in value.get("oneOf") or value.get("anyOf") or ():
+        inner, way = _inside(one, whole)
+        if inner:
+            return inner, way
+    if isinstance(value.get("items"), dict):
+        return _inside(value["items"], whole)[0], "[]"
+    if isinstance(value.get("additionalProperties"), dict):
+        return _inside(value["additionalProperties"], whole)[0], ".*"
+    return (value, "") if "properties" in value else ({}, "")
+
+
+def _same_tables(schema: dict[str, Any]) -> str | None:
+    """The one table that describes every value of an object, if there is one."""
+    found = {str(value.get("$ref", "")).rpartition("/")[2] for value in schema.get("properties", {}).values()}
+    return found.pop() if len(found) == 1 and found <= set(TABLES) else None
 
 
 def _kind(value: dict[str, Any], whole: dict[str, Any]) -> str:
     """The type in words a reader of JSON knows."""
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
-        inner = whole["$defs"][name]
-        return f"[{name}](#{name})" if "properties" in inner else _kind(inner, whole)
+        return f"[{name}](#{name})" if name in TABLES else _kind(whole["$defs"][name], whole)
     if "const" in value:
-        return f"`{json.dumps(value['const'])}`"
+        return f"`{value['const']}`"
     if "enum" in value:
-        return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
-    if any(key in value for key in ("oneOf", "anyOf")):
-        return " or ".join(dict.fromkeys(_kind(one, whole) for one in value.get("oneOf") or value["anyOf"]))
+        return ", ".join("null" if one is None else f"`{one}`" for one in value["enum"])
+    if any(key in value for key in ("oneOf", "anyOf")) and "properties" not in value:
+        kinds = [_kind(one, whole) for one in value.get("oneOf") or value["anyOf"]]
+        return " or ".join(sorted(dict.fromkeys(kinds), key=lambda kind: kind == "null"))
     if "prefixItems" in value:
-        return "list: " + ", ".join(_kind(one, whole) for one in value["prefixItems"])
+        return "`[low, high]`"
     if value.get("type") == "array":
         return "list of " + _kind(value.get("items", {}), whole)
+    if (table := _same_tables(value)) is not None:
+        return f"object of [{table}](#{table})"
     kinds = value.get("type", "any")
     return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
 

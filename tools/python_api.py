@@ -1,7 +1,12 @@
-"""The page on the Python API: what is public, with the signatures and docstrings that the code has."""
+"""The page on the Python API: what is public, with the signatures and docstrings of the code.
 
+Fields that the pages on JSON explain under the same name are not explained again."""
+
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
+from tools import file_formats
 from tools.definitions import Definition, definition
 
 ROOT = Path(__file__).parent.parent
@@ -11,143 +16,182 @@ NOTEBOOK = "examples/notebook.ipynb"
 
 INTRODUCTION = f"""# Python API
 
-Each function does what a command does, with plain arguments and a typed result. `import upskill` loads nothing; the
-engine is loaded when a trial runs.
-
-This program is [`{EXAMPLE}`](../../{EXAMPLE}), and the tests run it:
+Each function does what a command does, with plain arguments and a typed result. `import upskill` is fast: it loads the
+engine only when a model is asked. The tests run this program,
+[`{EXAMPLE}`](../../{EXAMPLE}):
 """
 
-RULES = f"""- **Arguments** are named like the flags, but for these: `-m` is `models` (of `generate`, the `teacher`),
-  `--from` is `sources`, `--compare previous:PATH` is `previous`, `--max-time` is `max_time_minutes`, `--fresh` is
-  `store=False`.
-- **Settings** that no argument names come from `UPSKILL_*`, the project's file and the user's file, as with the
-  commands. Any of [the settings](settings.md) can be an argument, by its name: `max_cost=2.0`, `store=False`. A wrong
-  name is an error with a suggestion.
-- **Spending.** What may cost more than a dollar or take longer than ten minutes raises `UsageError` with its price,
-  unless `yes=True` is given. The caps hold as with the commands.
-- **Notebooks.** The functions work where an event loop is already running; the work is done in a thread of its own. A
-  result shows itself as a table. The tests execute
+RULES = f"""- **Arguments** have the names of the flags, except: `-m` is `models` (`teacher` for `generate`), `--from`
+  is `sources`, `--compare previous:PATH` is `previous`, and `--max-time` is `max_time_minutes`.
+- **Settings:** any [setting](settings.md) can be an argument, such as `max_cost=2.0` or `store=False`. Others come from
+  `UPSKILL_*`, the project's file and the user's file. A wrong name raises an error with a suggestion.
+- **Spending:** a call that may cost more than $1 or take more than 10 minutes raises `UsageError` with its price,
+  unless `yes=True` is given.
+- **Notebooks:** the functions also work while an event loop is running. Results display as tables. The tests run
   [`{NOTEBOOK}`](../../{NOTEBOOK}) on a local model.
-- **Interrupts.** Ctrl-C, or a notebook's stop button, ends a run in good order and raises `KeyboardInterrupt`, which
-  says how to resume it. A second one does not wait for that.
-- **One at a time.** The engine runs once per process: a second call in another thread waits for the first.
-- **Values** are frozen, and what is unknown is `None`, never 0. Errors that a person can act on are `UpskillError`s;
-  their hint is in the traceback.
+- **Interrupts:** Ctrl-C or a notebook's stop button saves the run and raises `KeyboardInterrupt`, which says how to
+  resume. A second interrupt stops without waiting.
+- **Threads:** one call runs per process. A second call waits for the first.
+- **Values** are frozen. Unknown values are `None`, never 0.
 
-What stands on this page is public. Until version 1.0 it may change with a line in the changelog; anything else may
+Everything on this page is public. Until version 1.0 it may change with a line in the changelog. Anything else may
 change without one."""
 
-SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    (
-        "Functions",
-        "",
-        tuple(
-            f"upskill:{name}" for name in ("evaluate", "resume", "generate", "resume_generate", "regrade", "read_trace")
-        ),
-    ),
+FUNCTIONS = tuple(
+    f"upskill:{name}" for name in ("evaluate", "resume", "generate", "resume_generate", "regrade", "read_trace")
+)
+
+VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Results",
-        "`print` shows of each what its command prints.",
+        "Import these from `upskill`. `print` shows what the command prints.",
         ("upskill:EvaluationResult", "upskill:GenerationResult", "upskill:TraceResult"),
     ),
     (
-        "Values",
-        "What results hold.",
-        (
-            *(
-                f"upskill.domain:{name}"
-                for name in (
-                    "Evaluation",
-                    "StudentReport",
-                    "ArmSummary",
-                    "Lift",
-                    "Interval",
-                    "Verdict",
-                    "LabelLift",
-                    "Purchase",
-                    "RunEnd",
-                    "StudentEnd",
-                    "Cap",
-                    "Outage",
-                    "JudgeReport",
-                    "Qualification",
-                    "Skill",
-                    "SkillFile",
-                    "Student",
-                    "Price",
-                    "Trial",
-                    "Arm",
-                    "Outcome",
-                    "Scored",
-                    "Errored",
-                    "End",
-                    "Fault",
-                    "Usage",
-                    "SkillUse",
-                    "Grade",
-                    "CheckResult",
-                    "Answer",
-                )
-            ),
-            "upskill.domain.generated:GenerateResult",
-            "upskill.domain.generated:StudentClaim",
-            "upskill.domain.generated:AttemptSummary",
-            "upskill.domain.trace_digest:TraceSource",
-            "upskill.domain.trace_digest:TraceSummary",
-            "upskill.domain.trace_digest:TraceDigest",
-            "upskill.domain.trace_digest:Finding",
+        "Values of an evaluation",
+        "Import these from `upskill.domain`. `Verdict` and `StudentEnd` are the values of "
+        "[`verdict` and `end`](json.md#student). `Arm`, `Design`, `State`, `Label`, `CapKind`, `End` and `Fault` are "
+        "[words](formats.md#words). `Cap`, `Outage`, `Price`, `Reason`, `CheckResult` and `SkillUse` have the keys in "
+        "[run files](formats.md). `JudgeError` has the keys of `judge_error`. `Outcome` is `Scored | Errored`. "
+        "`Files` maps a path to its bytes.",
+        tuple(
+            f"upskill.domain:{name}"
+            for name in (
+                "Evaluation",
+                "StudentReport",
+                "ArmSummary",
+                "Lift",
+                "Interval",
+                "LabelLift",
+                "Purchase",
+                "RunEnd",
+                "JudgeReport",
+                "Qualification",
+                "Skill",
+                "SkillFile",
+                "Student",
+                "Trial",
+                "Scored",
+                "Errored",
+                "Usage",
+                "Grade",
+                "Answer",
+            )
         ),
     ),
     (
-        "Errors",
-        "",
+        "Values of a generated skill",
+        "Import these from `upskill.domain.generated`.",
+        tuple(f"upskill.domain.generated:{name}" for name in ("GenerateResult", "StudentClaim", "AttemptSummary")),
+    ),
+    (
+        "Values of a session",
+        "Import these from `upskill.domain.trace_digest`.",
         tuple(
-            f"upskill:{name}"
-            for name in ("UpskillError", "UsageError", "SkillInvalid", "SettingsError", "ProviderError", "EngineError")
+            f"upskill.domain.trace_digest:{name}" for name in ("TraceSource", "TraceSummary", "TraceDigest", "Finding")
         ),
     ),
     (
         "Check plug-ins",
-        "The contract of [your own checks](../how-to/write-a-check-plugin.md).",
-        (
-            "upskill.checks.plugin:CheckFunction",
-            "upskill.checks.plugin:Inspection",
-            "upskill.checks.plugin:Finding",
-        ),
+        "Import these from `upskill.checks.plugin`. [How to write one](../how-to/write-a-check-plugin.md).",
+        tuple(f"upskill.checks.plugin:{name}" for name in ("CheckFunction", "Inspection", "Finding")),
     ),
 )
+ERRORS = (
+    *(
+        f"upskill:{name}"
+        for name in ("UpskillError", "UsageError", "SkillInvalid", "SettingsError", "ProviderError", "EngineError")
+    ),
+    "upskill.errors:StudentCannotProfit",
+    "upskill.domain.finding:FindingsRefused",
+)
+
+EVALUATION = "`upskill eval --json`"
+ON_THE_JSON_PAGE = {
+    "upskill.domain:Evaluation": EVALUATION,
+    "upskill.domain:StudentReport": "`student`",
+    "upskill.domain:ArmSummary": "`arm`",
+    "upskill.domain:Lift": "`lift`",
+    "upskill.domain:LabelLift": "`label_lift`",
+    "upskill.domain:Purchase": EVALUATION,
+    "upskill.domain:JudgeReport": EVALUATION,
+    "upskill.domain.generated:GenerateResult": "`upskill generate --json`",
+    "upskill.domain.generated:AttemptSummary": "`upskill generate --json`",
+    "upskill.domain.trace_digest:TraceSource": "`upskill trace --json`",
+    "upskill.domain.trace_digest:TraceSummary": "A session (`traces[]`)",
+    "upskill.domain.trace_digest:TraceDigest": "The digest (`digest`)",
+    "upskill.domain.trace_digest:Finding": "A finding (`digest.findings[]`)",
+}
+"""Values that some `--json` shows, and the section that explains their fields."""
+BELOW = {"Purchase": "bought.", "JudgeReport": "judge."}
+"""Where in that section their fields are."""
+DIFFERS = {"Evaluation": {"required"}, "GenerateResult": {"cases"}}
+"""Fields that have the name of a key and another meaning."""
+NOT_SHOWN = frozenset(
+    {
+        "RunEnd.has_outage",
+        "Trial.key",
+        "Trial.supersedes",
+        "Trial.lost_answers",
+        "Trial.refused_requests",
+        "Trial.without_answer",
+        "Trial.cleaned",
+        "Finding.position",
+    }
+)
+"""Methods for our own use."""
 
 
-def python_api_page() -> str:
-    """The whole page, without its notice."""
+def python_api_page(json_page: str) -> str:
+    """The whole page, without its notice. Fields that `json_page` explains under the same name are only listed."""
     program = (ROOT / EXAMPLE).read_text(encoding="utf-8")
+    headed = re.split(r"^#{2,3} (.+)$", json_page, flags=re.MULTILINE)
+    sections = dict(zip(headed[1::2], headed[2::2], strict=True))
     parts = [INTRODUCTION + "\n```python\n" + program + "```", RULES]
-    for title, about, names in SECTIONS:
-        parts.append(f"## {title}" + (f"\n\n{about}" if about else ""))
-        parts += [_entry(definition(name)) for name in names]
+    parts.append("## Functions\n\nImport these from `upskill`.")
+    parts += [f"### {one.name}\n\n```python\n{one.code}\n```\n\n{one.about}" for one in map(definition, FUNCTIONS)]
+    for title, about, names in VALUES:
+        parts.append(f"## {title}\n\n{about}")
+        parts += [_entry(where, sections) for where in names]
+    parts.append("## Errors\n\nEach has a message; `hint` says what to do next.")
+    rows = [f"| `{one.module}.{one.name}` | {_cell(one.about)} |" for one in map(definition, ERRORS)]
+    parts.append("\n".join(["| error | meaning |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
 
-def _entry(found: Definition) -> str:
-    parts = [f"### {found.name}"]
-    imported = f"from {found.module} import {found.name}"
-    parts.append(f"```python\n{imported}\n\n{found.code}\n```")
-    if found.about:
-        parts.append(found.about)
-    if found.fields:
-        rows = [
-            f"| `{field.name}` | `{_cell(field.type)}` | {_default(field.default)} | {_cell(field.about)} |"
-            for field in found.fields
-        ]
-        parts.append("\n".join(["| field | type | default | meaning |", "|---|---|---|---|", *rows]))
-    parts += [f"```python\n{method.code}\n```\n\n{method.about}" for method in found.methods]
-    return "\n\n".join(parts)
+def _entry(where: str, sections: Mapping[str, str]) -> str:
+    found = definition(where)
+    methods = [one for one in found.methods if f"{found.name}.{one.name}" not in NOT_SHOWN]
+    if where in (*file_formats.RUN, *file_formats.TRIAL):
+        link = f"Its fields are the keys of [{found.name}](formats.md#{found.name.lower()})."
+        return _joined(found, link, "\n".join(f"- `{one.code}`: {_cell(one.about)}" for one in methods))
+    heading = ON_THE_JSON_PAGE.get(where)
+    below = BELOW.get(found.name, "")
+    explained = set() if heading is None else _keys(sections[heading], below) - DIFFERS.get(found.name, set())
+    link = "" if heading is None else f"[JSON output](json.md#{_anchor(heading)}) explains fields of the same name."
+    code = [f"{field.name}: {field.type}" for field in found.fields]
+    code += [one.code for one in methods if "(" not in one.code]
+    code += [f"def {one.code}" for one in methods if "(" in one.code]
+    meanings = [(one.name, one.about) for one in found.fields] + [(one.name, one.about) for one in methods]
+    block = f"```python\nclass {found.name}:\n" + "".join(f"    {one}\n" for one in code) + "```"
+    listed = [f"- `{name}`: {_cell(about)}" for name, about in meanings if about and name not in explained]
+    return _joined(found, link, block, "\n".join(listed))
 
 
-def _default(text: str | None) -> str:
-    if text is None:
-        return "required"
-    return "new" if text.startswith("field(") else f"`{_cell(text)}`"
+def _joined(found: Definition, link: str, *rest: str) -> str:
+    about = f"{found.about} {link}".rstrip()
+    return "\n\n".join(part for part in (f"### {found.name}", about, *rest) if part)
+
+
+def _keys(section: str, below: str) -> set[str]:
+    """The keys in the first column of a table, or those below one of them."""
+    rows = re.findall(r"^\| (`[^|]+`) \|", section, re.MULTILINE)
+    keys = {key for row in rows for key in re.findall(r"`([^`]+)`", row)}
+    return {key.removeprefix(below) for key in keys if key.startswith(below)}
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Generates the reference pages that the code knows best: commands, settings, formats, the Python API, rules of checks.
+"""Generates reference pages from the code: commands, settings, run files, the Python API, and parts of two others.
 
 `python -m tools.reference --write` writes them, `--check` fails if they are out of date.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tools.definitions import class_fields
-from tools.file_formats import formats_page
+from tools.file_formats import evaluation_tables, formats_page
 from tools.python_api import python_api_page
 from upskill import settings
 from upskill.checks import KINDS
@@ -39,33 +39,45 @@ def _block(command: click.Command, name: str) -> str:
         return "```text\n" + command.get_help(context) + "\n```"
 
 
+SETTINGS = """# Settings
+
+A flag wins over a variable, a variable over the project's file, the project's file over the user's file, and all of
+them over the default. The variable is `UPSKILL_` and the name in capitals, such as `UPSKILL_MAX_COST`; `aliases` has
+none. `upskill settings` shows each value and its origin. An unknown name is an error, with a suggestion. Keys and
+tokens are not settings: see [models](models.md#keys).
+
+```toml
+models = ["qwen3-8b"]
+base_url = "http://localhost:8080/v1"
+temperature = 0.0
+
+[aliases]
+mine = "openrouter/qwen/qwen3-8b"
+```
+
+- **The project's file** is the nearest `upskill.toml`, or `pyproject.toml` with `[tool.upskill]`. It is searched from
+  the working folder upwards to the root of the repository or the home folder. Outside both, only the working folder
+  counts. In one folder `upskill.toml` wins. Hyphens and underscores in names are equal.
+- **The user's file** is `upskill.toml` in `~/.config/upskill/` (Linux), `~/Library/Application Support/upskill/`
+  (macOS) or `%LOCALAPPDATA%\\upskill\\` (Windows). `trusted.json` beside it lists the project files that you trust.
+- **Trust:** some settings of a project's file take effect only when you [trust
+  it](../how-to/trust-a-settings-file.md); the last column says when. In a file that others could have written, every
+  setting needs trust. `UPSKILL_TRUST` is not a setting.
+
+| setting | default | meaning | needs trust |
+|---|---|---|---|"""
+
+
 def settings_page() -> str:
-    """Every setting with its variable, default and meaning."""
-    lines = [
-        NOTICE,
-        "",
-        "# Settings",
-        "",
-        "A flag wins over a variable, a variable over the project's `upskill.toml` (or `[tool.upskill]` in",
-        "`pyproject.toml`), that over the user's own `upskill.toml`, and that over the default. `upskill settings`",
-        "shows each value and its origin. Unknown names are errors. Keys are not settings: see [models](models.md).",
-        "",
-        "The project's file is looked for upwards from the working folder, to the root of the repository or to the",
-        "home folder, and outside both only in the working folder itself. The last column says what takes effect from",
-        "a project's file only when it is [trusted](../how-to/trust-a-settings-file.md). Of a file that others could",
-        "have written, everything does. `UPSKILL_TRUST` is not a setting.",
-        "",
-        "| setting | variable | default | meaning | needs trust |",
-        "|---|---|---|---|---|",
-    ]
+    """Every setting with its default and meaning."""
+    lines = [NOTICE, "", SETTINGS]
     written = class_fields("upskill.settings:Settings")
     for field in fields(settings.Settings):
         if field.name not in settings.NAMES:
             continue
         default = field.default
-        shown = "not set" if default in (None, ()) else f"`{default}`"
-        variable = "" if field.name == "aliases" else f"`{settings.PREFIX}{field.name.upper()}`"
-        lines.append(f"| `{field.name}` | {variable} | {shown} | {written[field.name].about} | {_trust(field.name)} |")
+        shown = "" if default in (None, ()) else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+        lines.append(f"| `{field.name}` | {shown} | {written[field.name].about} | {_trust(field.name)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -83,15 +95,25 @@ def _trust(name: str) -> str:
 
 
 def checks_page() -> str:
-    """The page about checks as it is, with the rules of every kind put in between the two notices."""
-    page = (PAGES / "checks.md").read_text(encoding="utf-8")
-    before, _, rest = page.partition(f"{NOTICE}\n")
-    _, _, after = rest.partition(END)
+    """The page about checks, with the rules of every kind between the two notices."""
     kinds_by_rules: dict[tuple[str, ...], list[str]] = {}
     for kind in KINDS.values():
         kinds_by_rules.setdefault(kind.rules, []).append(f"`{kind.name}`")
     rows = "".join(f"| {', '.join(kinds)} | {' '.join(rules)} |\n" for rules, kinds in kinds_by_rules.items())
-    return f"{before}{NOTICE}\n\n| kind | rules |\n|---|---|\n{rows}\n{END}{after}"
+    return _between_notices("checks.md", f"| kind | rules |\n|---|---|\n{rows}")
+
+
+def json_page() -> str:
+    """The page about JSON output, with the keys of `eval --json` between the two notices."""
+    return _between_notices("json.md", evaluation_tables())
+
+
+def _between_notices(name: str, generated: str) -> str:
+    """A page that people write, with the part that is generated put in."""
+    page = (PAGES / name).read_text(encoding="utf-8")
+    before, _, rest = page.partition(f"{NOTICE}\n")
+    _, _, after = rest.partition(END)
+    return f"{before}{NOTICE}\n\n{generated}\n{END}{after}"
 
 
 def main() -> int:
@@ -101,8 +123,9 @@ def main() -> int:
         "cli.md": commands_page(),
         "settings.md": settings_page(),
         "formats.md": f"{NOTICE}\n\n{formats_page()}",
-        "python.md": f"{NOTICE}\n\n{python_api_page()}",
+        "python.md": f"{NOTICE}\n\n{python_api_page(json_page())}",
         "checks.md": checks_page(),
+        "json.md": json_page(),
     }
     for name, text in pages.items():
         page = PAGES / name

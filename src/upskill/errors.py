@@ -14,7 +14,7 @@ EXIT_INTERRUPTED = 130
 
 
 class UpskillError(Exception):
-    """Base of every error that is explained to a person instead of shown as a traceback."""
+    """Base class of all errors that upskill explains."""
 
     exit_code = EXIT_FAILED
 
@@ -30,13 +30,13 @@ class UpskillError(Exception):
 
 
 class UsageError(UpskillError):
-    """The command was typed in a way that cannot be carried out."""
+    """The command or the arguments cannot be used."""
 
     exit_code = EXIT_USAGE
 
 
 class SkillInvalid(UpskillError):
-    """A skill folder or a case file cannot be used as it is; `problems` lists everything found."""
+    """A skill folder or a case file cannot be used; `problems` lists everything found."""
 
     exit_code = EXIT_USAGE
 
@@ -46,16 +46,16 @@ class SettingsError(UpskillError):
 
 
 class ProviderError(UpskillError):
-    """A model cannot be reached, or not with what is configured."""
+    """A model cannot be reached as configured."""
 
 
 class StudentCannotProfit(UpskillError):
-    """The students gain too little from the material itself for any skill to help them."""
+    """The models gain so little from the material itself that no skill can help them."""
 
 
 class WindowExceeded(ProviderError):
-    """A skill and the longest case do not fit into a student's context window together."""
+    """A skill and the longest case do not fit into a model's context window."""
 
 
 class EngineError(UpskillError):
-    """The engine or the run folder failed: a fault of ours or of the machine."""
+    """The engine or the run folder failed: a fault of upskill or of the machine."""

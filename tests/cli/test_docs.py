@@ -135,7 +135,7 @@ def test_the_commands_of_a_page_run_as_shown(page: Path, copy: Path, typist: Typ
 def test_the_commands_of_the_example_project_run_as_its_readme_shows(typist: Typist, tmp_path: Path) -> None:
     typist.type("upskill init", cwd=tmp_path)
     commands = _shown(tmp_path / "README.md")
-    assert len(commands) == 3, "check, evaluate, see what was kept"
+    assert len(commands) == 3, "look into the session, generate, evaluate again"
     for command in commands:
         typist.type(command, cwd=tmp_path)
 

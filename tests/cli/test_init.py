@@ -1,28 +1,64 @@
-"""`upskill init`: the example project works at once, and says that its student is a script."""
+"""`upskill init`: the example project leads from a session to a measured skill, without a key."""
 
 import json
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import skills_ref
 
 from cli.conftest import Upskill
 
 
-def test_the_example_works_at_once_and_says_that_its_student_is_a_script(upskill: Upskill, here: Path) -> None:
+def test_the_example_leads_from_a_session_to_a_skill_and_a_worse_skill_does_worse(upskill: Upskill, here: Path) -> None:
+    demo = here / "my demo"
     written = upskill("init", "my demo")
     assert written.returncode == 0, written.stderr
     assert "cd 'my demo'" in written.stdout
 
-    done = upskill("eval", "skills/harbour", "--json", cwd=here / "my demo")
+    shown = upskill("trace", "session.jsonl", cwd=demo)
+    assert shown.returncode == 0, shown.stderr
+    assert "no secret was found" in shown.stdout
+    assert "6 fixes" in shown.stdout
 
+    made = upskill(
+        "generate", "release with harbour", "--from", "session.jsonl", "--json", cwd=demo, UPSKILL_REPORT="true"
+    )
+    assert made.returncode == 0, made.stderr
+    generated = json.loads(made.stdout)
+    assert [one["verdict"] for one in generated["held_out"]["students"]] == ["helps"]
+    assert [(one["passed"], one["of"]) for one in generated["attempts"]] == [(3, 6), (6, 6)]
+    assert skills_ref.validate(demo / "skills" / "harbour") == []
+    assert (demo / generated["run"] / "report.html").is_file()
+
+    measured = _measured(upskill, demo)
+    skill = demo / "skills" / "harbour" / "SKILL.md"
+    text = skill.read_text(encoding="utf-8")
+    gone = ("config file", "lock file", "token variable")
+    skill.write_text("\n".join(line for line in text.splitlines() if not any(fact in line for fact in gone)) + "\n")
+    shorter = _measured(upskill, demo)
+    skill.write_text(text.replace("quay.toml", "dock.toml").replace(".moored", ".docked").replace("_SEAL", "_SIGN"))
+    wrong = _measured(upskill, demo)
+
+    assert any("a script answers, not a model" in note for note in measured["notes"])
+    assert measured["students"][0]["verdict"] == "helps"
+    assert _passed(measured) - _passed(shorter) >= 2
+    assert _passed(measured) - _passed(wrong) >= 2
+
+
+def _measured(upskill: Upskill, demo: Path) -> dict[str, Any]:
+    done = upskill("eval", "skills/harbour", "--runs", "1", "--json", cwd=demo)
     assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["students"][0]["verdict"] == "helps"
-    assert {state["state"] for state in result["case_states"]} == {"qualified"}
-    assert any("a script answers, not a model" in note for note in result["notes"])
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def _passed(result: dict[str, Any]) -> int:
+    passed: int = result["students"][0]["arms"]["with_skill"]["passed"]
+    return passed
 
 
 def test_a_second_init_is_refused_with_every_file_that_is_there(upskill: Upskill) -> None:
@@ -36,11 +72,13 @@ def test_a_second_init_is_refused_with_every_file_that_is_there(upskill: Upskill
 
 
 def test_what_init_says_to_type_next_stands_in_the_readme_that_it_writes(upskill: Upskill, here: Path) -> None:
-    said = upskill("init").stdout.partition("Next:\n")[2].partition("\n\n")[0].splitlines()
+    lines = upskill("init").stdout.partition("Next:\n")[2].partition("\n\n")[0].splitlines()
+    said = [line.partition("#")[0].strip() for line in lines]
 
     readme = (here / "README.md").read_text(encoding="utf-8")
-    assert len(said) == 2
-    assert [line for line in said if f"$ {line.strip()}\n" not in readme] == []
+    assert len(said) == 4
+    assert [line for line in said if f"{line}\n" not in readme] == []
+    assert max(map(len, lines)) <= 80
 
 
 def _serve(here: Path, port: str) -> "subprocess.CompletedProcess[str]":

@@ -58,8 +58,10 @@ def test_the_digest_is_markdown_and_nothing_else(upskill: Upskill) -> None:
 
 
 def test_every_key_of_the_json_is_documented(upskill: Upskill) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "trace-json.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    page = page.partition("## `upskill trace --json`")[2].partition("\n## ")[0]
     value = _json(upskill, str(SESSION))
+    assert value.pop("schema") == "upskill.trace/1"
     digest, trace = value["digest"], value["traces"][0]
     finding = next(each for each in digest["findings"] if each["kind"] == "fix")
     keys = [*value, *digest, *trace, *finding, *finding["places"][0], *finding["parts"][0]]

@@ -1,6 +1,6 @@
 """The fault matrix, rows 1 to 7 and 15: a sick provider on loopback, and what must not come of it.
 
-Times are shortened where the arithmetic is the same; the page `docs/explanation/fault-matrix.md` has the figures.
+Times are shortened where the arithmetic is the same; `docs/explanation/how-a-trial-is-counted.md` has the figures.
 """
 
 import json

@@ -10,8 +10,8 @@ PAGE = (ROOT / "docs" / "explanation" / "threat-model.md").read_text(encoding="u
 PROMISED = PAGE.partition("## What is promised\n")[2].partition("\n## ")[0]
 ROWS = [row for row in PROMISED.splitlines() if row.startswith("|") and not row.startswith(("| promise", "|---"))]
 ACTORS = (
-    *("you", "a settings file", "a skill", "a case file", "a plug-in", "a run folder", "a trace", "a teacher"),
-    *("a student", "a judge", "a server", "other users"),
+    *("you", "a settings file", "a skill", "a case file", "a plug-in", "a run folder", "a session", "a teacher"),
+    *("the model", "a judge", "a server", "other users"),
 )
 
 

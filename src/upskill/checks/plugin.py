@@ -17,7 +17,7 @@ GROUP = "upskill.checks"
 
 
 class Finding(NamedTuple):
-    """What a plug-in hands back: whether the answer passed, and what was seen, in words for a person."""
+    """The result of a plug-in: whether the answer passed, and in words what was found."""
 
     passed: bool
     saw: str
@@ -25,34 +25,34 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inspection:
-    """All that a plug-in may look at and use."""
+    """What a plug-in can read and use."""
 
     case: Case
     answer: Answer
-    """The text, and the answer's own files: real ones, or those of its fenced blocks where it has none."""
+    """The text and the answer's own files; in chat, its fenced blocks."""
     files: Files
-    """The whole folder: the files of the case, and over them those of the answer."""
+    """The whole folder: the files of the case, overlaid with those of the answer."""
     only_block: str | None
-    """The only fenced block of the text, where no block has a name and there are no files."""
+    """The only fenced block, if it has no name and the answer has no files."""
     given: Json
-    """What stands under `with` in the check; `None` where nothing does."""
+    """The value of `with` in the check."""
     open_sandbox: Callable[[SandboxSpec], Sandbox]
-    """A fresh sandbox with your mounts and limits. Use it in a `with` block; keep none for the next answer.
+    """Opens a fresh sandbox with your mounts and limits. Use it in a `with` block, and a new one for each answer.
 
-    Whatever the student wrote runs in here, and nowhere else. Raises where no sandbox can be had.
+    Run the model's code only in here. It raises where no sandbox is available.
     """
 
 
 class CheckFunction(Protocol):
-    """A plug-in. It must be quick to import, keep no state between answers, and give equal findings for equal answers.
+    """A plug-in. It imports fast, keeps no state between answers, and gives equal findings for equal answers. Several
+    threads may call it at the same time.
 
-    Return a `Finding` when you know; raise when you do not. An exception is a fault of the check: the trial is errored
-    and counts in neither arm. What the student's work did (a crash, a time-out, a wrong file) is never an exception.
-    It is called from several threads at once.
+    Return a `Finding` for everything that the model's work did, including a crash, a timeout or a wrong file. An
+    exception is a fault of the check: the answer is errored and counts in no arm.
     """
 
     def __call__(self, inspection: Inspection, /) -> Finding:
-        """Look at one answer."""
+        """Check one answer."""
         ...
 
 

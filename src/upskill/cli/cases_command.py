@@ -135,13 +135,13 @@ def write(
     """
     from upskill.cli.teaching_progress import TimedProgress
     from upskill.reporting.cases import show_written_cases, written_cases_json
-    from upskill.teaching.case_split import CaseCounts, read_counts
+    from upskill.teaching.case_split import read_counts
     from upskill.workflows.generating.write_cases import CasesOrder, cases_for_skill, plan_cases
 
     chosen = options.resolved({**settings, "teacher": teacher, "test_gen_model": teacher})
     order = CasesOrder(
         skill=skill,
-        counts=CaseCounts() if counts is None else read_counts(counts),
+        counts=read_counts(chosen.values.cases if counts is None else counts),
         sources=sources,
         output=output,
         replace=replace,

@@ -62,7 +62,11 @@ _DASHES = ("–", "—", "‑")
 @options.TEACHER_BASE_URL
 @click.option("--test-gen-model", metavar="MODEL", help="Who writes the cases.  [default: the teacher]")
 @click.option(
-    "--eval-model", "models", multiple=True, metavar="STUDENT", help="Who is measured.  [default: the teacher]"
+    "--eval-model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="A model to measure; may be repeated.  [default: `models` of the settings, else the teacher]",
 )
 @click.option("--eval-base-url", "base_url", metavar="URL", help="An OpenAI-compatible server for the students.")
 @click.option("--no-eval", is_flag=True, help="Write the skill and its cases, and measure nothing.")
@@ -142,7 +146,7 @@ def command(
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.models.handoff import HandoffOpen
-    from upskill.teaching.case_split import CaseCounts, read_counts
+    from upskill.teaching.case_split import read_counts
     from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.generating.generate import (
         GenerateOrder,
@@ -176,7 +180,7 @@ def command(
                     examples=examples,
                     sources=sources,
                     output=output,
-                    counts=CaseCounts() if counts is None else read_counts(counts),
+                    counts=read_counts(chosen.values.cases if counts is None else counts),
                     case_file=None if case_file is None else str(case_file),
                     evaluate=not no_eval,
                     revisions=revisions,

@@ -1,4 +1,4 @@
-"""`upskill init`: an example project that works at once."""
+"""`upskill init`: an example project that needs no key."""
 
 from pathlib import Path
 
@@ -6,15 +6,23 @@ import click
 
 from upskill.cli.output import print_lines
 
+NEXT = (
+    ("upskill trace session.jsonl", "what it shows"),
+    ('upskill generate "release with harbour" --from session.jsonl', "make a skill"),
+    ("upskill eval skills/harbour", "measure again"),
+    ("upskill report --open", "read answers"),
+)
+"""The commands of the example, with what each is for."""
+
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=".")
 def command(folder: Path) -> None:
-    """Write an example project into DIR, by default the current folder: a skill with test cases, a student, settings
-    and a CI workflow.
+    """Write an example project into DIR, by default the current folder: a recorded session, a teacher, a model,
+    settings and a CI workflow. Four commands lead from the session to a skill and its report.
 
-    Nothing that exists is overwritten. No model is called; the student of the example is a script, so that
-    `upskill eval skills/harbour` gives a result in seconds, without a key.
+    Existing files are never overwritten. Teacher and model of the example are scripts: no key is needed, and no model
+    is called.
     """
     from upskill.workflows.init import init_project
 
@@ -26,10 +34,11 @@ def command(folder: Path) -> None:
     print_lines("", "Next:")
     if str(folder) != ".":
         print_lines(f"  cd {_quoted(folder)}")
-    print_lines("  upskill cases check skills/harbour")
-    print_lines("  upskill eval skills/harbour")
+    wide = max(len(typed) for typed, _ in NEXT)
+    print_lines(*(f"  {typed:<{wide}}  # {about}" for typed, about in NEXT), wrap=False)
     print_lines(
-        "", "The student is a script and says nothing about any model. README.md says how to go on with a real one."
+        "",
+        "Teacher and model are scripts: the result says nothing about any model. README.md shows how to use real ones.",
     )
 
 

@@ -68,7 +68,7 @@ CASE_FILE = click.option(
     "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of cases."
 )
 COUNTS = click.option(
-    "--cases", "counts", metavar="L+H+N", help="To learn from, held out, negative.  [default: 10+32+4]"
+    "--cases", "counts", metavar="P+H+U", help="Practice, held-out and unrelated cases.  [default: 10+32+4]"
 )
 REQUIRE = click.option(
     "--require",

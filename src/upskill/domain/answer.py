@@ -12,12 +12,12 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """All that checks may look at. A chat student's fenced files and an agent's real ones arrive here alike."""
+    """What checks can read of an answer. In chat, the files are its fenced blocks."""
 
     text: str = ""
     files: Files = field(default_factory=dict)
     removed: tuple[str, ...] = ()
-    """Files of the case that are gone."""
+    """Files of the case that were removed."""
 
 
 def answer_digest(answer: Answer) -> str:

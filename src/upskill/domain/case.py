@@ -9,16 +9,15 @@ from upskill.domain.answer import Answer, Files
 from upskill.domain.digest import digest_of
 
 CaseUse = Literal["learn", "held-out", "negative"]
-"""`learn`: the teacher sees how the student did on it. `held-out`: it never does; the verdict comes from these.
-`negative`: a task in which the skill must change nothing; it feeds the never-worse guard, never the lift."""
+"""`learn`: a practice case; the teacher sees its failures. `held-out`: the teacher never sees it; it counts for the
+verdict. `negative`: an unrelated case; it can only count against the skill."""
 
 State = Literal["qualified", "unproven", "rejected"]
-"""Shown to tell right from wrong; not shown, so it counts and is marked; shown not to, so it never counts."""
+"""Its checks tell right from wrong; not shown, so it counts and is marked; they do not, so it never counts."""
 
 Label = Literal["recall", "leaks", "saturated", "impossible"]
-"""The skill contains the answer; the prompt contains it; without the skill it always, or never, passes.
-
-Labels say what kind of case it is. They never drop one.
+"""The case asks for what is word for word in the skill; the prompt gives the answer away; the case always, or never,
+passes without the skill. A label never excludes a case.
 """
 
 LABELS: tuple[Label, ...] = ("recall", "leaks", "saturated", "impossible")
@@ -35,7 +34,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """One assertion on an answer: what kind, and what it asks for, as plain JSON."""
+    """One check of an answer: its kind, and what it asks for, as plain JSON."""
 
     kind: str
     spec: Json
@@ -55,23 +54,23 @@ class CheckOffer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """One task for a student, with the checks that decide whether it was done."""
+    """One task for a model, with the checks that decide whether it was done."""
 
     id: str
     prompt: str
     checks: tuple[Check, ...]
     files: Files = field(default_factory=dict)
-    """What lies in the student's working folder when it begins."""
+    """Files in the model's working folder at the start."""
     reference: Answer | None = None
-    """An answer that is right. No student ever sees it."""
+    """A right answer. No model ever sees it."""
     wrong: tuple[Answer, ...] = ()
     """Answers that are wrong."""
     use: CaseUse | None = None
-    """What a generated case is for; `None` where cases were written by hand and never split."""
+    """What a generated case is for; `None` for cases that were never split."""
     family: str | None = None
-    """What it shares with other cases: one template, one document, one bug. `None` where it stands alone."""
+    """What it shares with other cases, such as a template, a document or a bug."""
     passage: str | None = None
-    """The part of the material that the answer rests on. Only the ceiling arm shows it to a student."""
+    """The part of the material that holds the answer. Only the ceiling arm shows it to a model."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Keys of a foreign file that we do not use and do not lose."""
 
@@ -93,13 +92,14 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckResult:
-    """What a check saw, not only whether it passed."""
+    """The result of one check."""
 
     kind: str
     passed: bool
     saw: str
+    """What the check found, in words."""
     basis: str | None = None
-    """For a judgement that was paid for: the digest of all that it rests on."""
+    """For a judge: the digest of the check, the judge and the answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,27 +110,28 @@ class Grade:
 
     @property
     def passed(self) -> bool:
-        """A case passes when all its checks pass; no checks is not a pass."""
+        """Whether all checks passed. Without checks it is false."""
         return bool(self.results) and all(result.passed for result in self.results)
 
     @property
     def checks_passed(self) -> int:
-        """How many of the checks passed."""
+        """Checks that passed."""
         return sum(result.passed for result in self.results)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reason:
-    """Something seen in a case, in words for the person who wrote it, and what to change."""
+    """A remark on a case for its author."""
 
     saw: str
+    """What was found."""
     change: str = ""
-    """Empty where nothing needs to be changed."""
+    """What to change; empty if nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Qualification:
-    """What is known about one case before any student gets it."""
+    """The state of one case before any model answers it."""
 
     case_id: str
     state: State
@@ -139,4 +140,4 @@ class Qualification:
     mutants: int = 0
     """Mechanical mutants of the reference that were graded."""
     slipped: tuple[str, ...] = ()
-    """Those that passed, each by what was done to the reference."""
+    """Mutants that passed, each by what was changed in the reference."""

@@ -14,121 +14,117 @@ from upskill.domain.trial import Arm
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 
 Required = Literal["helps", "helps-here"]
-"""What can be required of every student: that it is helped on new cases of this kind, or at least on these cases."""
+"""What can be required for every model: the skill helps on new cases of this kind, or at least on these cases."""
 
 
 def meets(required: Required, *, verdict: str | None, claim: str | None) -> bool:
-    """Whether a verdict, with how far it reaches, is what was required."""
+    """Whether a verdict with its claim meets the requirement."""
     return verdict == "helps" and (required == "helps-here" or claim == "cases like these")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArmSummary:
-    """What one student did in one arm. Rates are `None` where nothing was scored."""
+    """The answers of one model in one arm."""
 
     arm: Arm
     trials: int
-    """Scored trials."""
+    """Scored answers."""
     passed: int
     errored: int
     faults: tuple[tuple[str, int], ...]
-    """The faults behind the errored trials, most frequent first."""
+    """Errored answers by fault, most frequent first."""
     checks_passed: float | None
-    """Mean number of checks passed per scored trial."""
+    """Mean checks passed per scored answer."""
     checks: float | None
-    """Mean number of checks per scored trial."""
+    """Mean checks per scored answer."""
     tokens: float | None
-    """Mean tokens per scored trial."""
+    """Mean tokens per scored answer."""
     cost: float | None
-    """Mean cost per scored trial, in dollars."""
+    """Mean dollars per scored answer."""
     spent: float | None
-    """Dollars for everything bought in this arm; trials from the store cost nothing."""
+    """Dollars for all calls of this arm; cached answers cost nothing."""
     runs: int
     """Repeats in which every case was scored."""
     runs_all_passed: int
     """Repeats in which every case passed."""
     turns: float | None = None
-    """Mean answers of the model per scored trial; `None` where the harness does not count them."""
+    """Mean turns of the model per scored answer; `None` without tools."""
     loaded: int | None = None
-    """Scored trials in which the skill reached the student, given or read; `None` where there was none to load."""
+    """Scored answers in which the model received or read the skill; `None` without tools or without a skill."""
     skill_files: tuple[tuple[str, int], ...] = ()
-    """Which files of the skill were read or run, and in how many scored trials, most frequent first."""
+    """Files of the skill that were read or run, with the number of scored answers, most frequent first."""
     lost: int = 0
-    """Answers that were lost on the way, retries and earlier tries included."""
+    """Requests whose answer was lost after it may have begun, retries included."""
     refused: int = 0
-    """Requests that were turned away before an answer began."""
+    """Requests refused before an answer began."""
     asked_cases: int | None = None
-    """How many cases are put in this arm: those without a passage have no ceiling. `None` in results of earlier
-    versions."""
+    """Cases asked in this arm; cases without a passage have no ceiling. `None` in results of earlier versions."""
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of scored trials that passed."""
+        """Share of scored answers that passed."""
         return self.passed / self.trials if self.trials else None
 
     @property
     def load_rate(self) -> float | None:
-        """The share of scored trials in which the skill reached the student."""
+        """Share of scored answers in which the model received or read the skill."""
         return self.loaded / self.trials if self.trials and self.loaded is not None else None
 
 
 def shown_interval(*, claim: str | None, these_cases: Interval, cases_like_these: Interval | None) -> Interval:
-    """The one interval that stands beside a lift wherever a single one is shown: the one that the verdict rests on.
+    """The interval of the verdict, for places that show only one.
 
-    That is the one for cases like these, unless there is none or the verdict speaks of these cases only.
+    It is the interval on new cases of this kind, unless there is none or the verdict holds for these cases only.
     """
     return these_cases if claim == "these cases" or cases_like_these is None else cases_like_these
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudentReport:
-    """Everything said about one student."""
+    """The result for one model."""
 
     student: Student
     harness: str
     verdict: Verdict | None
-    """`None` where nothing was compared: a run without a baseline."""
+    """`None` without a baseline."""
     sentence: str
     arms: tuple[ArmSummary, ...]
     lifts: tuple[Lift, ...]
-    """First the one that the verdict is about; then, for students with tools, what the skill does once it is given; and
-    the ceiling, where it was run beside them."""
+    """First the lift of the verdict; then, for a model with tools, `with_skill` against `baseline`; then the
+    ceiling, if measured."""
     spent: float | None
-    """Dollars for all calls of this student, errored ones included; `None` if the price is unknown."""
+    """Dollars for all calls of this model, errored ones included; `None` if the price is unknown."""
     claim: str | None = None
-    """How far the verdict reaches: to cases like these, or to these cases; `None` where nothing is claimed."""
+    """`cases like these` (new cases of this kind) or `these cases`; `None` without `helps` or `hurts`."""
     stopped: str | None = None
     """Why a sequential design stopped; `None` for a fixed one."""
     end: StudentEnd = "plan finished"
-    """Why no more of its trials were run, whatever the design."""
+    """Why no more answers were asked for, in any design."""
     clears: bool | None = None
-    """Whether the lift that was asked for is shown, or excluded (`False`); `None` if neither."""
+    """Whether the lift of `--min-lift` is shown (`True`) or excluded (`False`)."""
     label_lifts: tuple[LabelLift, ...] = ()
-    """The lift over the cases of each label, where something was compared."""
+    """The lift over the cases of each label; `labels` in JSON."""
     holds_among: bool | None = None
-    """Whether `helps` is also shown with the level divided by the number of models; `None` where it is not claimed, or
-    for one model."""
+    """Whether `helps` also holds with the error level divided by the number of models; `None` for one model, or without
+    `helps`."""
     late: int = 0
-    """Trials that were in flight when the decision fell: paid and kept, and not counted."""
+    """Answers that arrived after the decision: paid for, saved, not counted."""
     judge_error: JudgeError | None = None
-    """How often the judge errs, and the lift corrected for that; `None` where nothing was judged or compared."""
+    """The judge's error rates, and the lift corrected for them; `None` where nothing was compared."""
     earlier_pairs: int = 0
-    """Pairs of earlier looks at the same skill that the lift counts too."""
+    """Pairs of earlier looks at the same skill that the lift includes."""
     answered_by: tuple[str, ...] = ()
-    """What a server called the model that answered, where that is not the name it was asked by."""
+    """What the server called the model, where that is another name."""
 
     @property
     def compared(self) -> tuple[Arm, Arm]:
-        """The arm that the verdict is about, and the arm it is measured against, whether or not that was run."""
+        """The arm of the verdict and the arm it is compared with, even if that was not run."""
         if len(self.arms) > 1:
             return self.arms[1].arm, self.arms[0].arm
         return (self.arms[0].arm if self.arms else "with_skill"), "baseline"
 
     def rate(self, name: Arm) -> float | None:
-        """The pass rate of an arm as it stands beside a lift: over the very pairs that the lift is made of.
-
-        Of arms without a lift, and in results of earlier versions, it is the rate over all scored trials.
-        """
+        """The pass rate of an arm over the pairs of its lift; without a lift, over all its scored answers."""
         for lift in self.lifts:
             if name in (lift.arm, lift.against) and lift.rate is not None:
                 return lift.rate if name == lift.arm else lift.rate_against
@@ -137,94 +133,93 @@ class StudentReport:
 
     @property
     def ceiling(self) -> Lift | None:
-        """What the passage itself does in the prompt, measured beside a skill; `None` where that was not measured."""
+        """The lift of the passage in the prompt, if it was measured beside a skill."""
         return next((lift for lift in self.lifts[1:] if lift.arm == "ceiling"), None)
 
     @property
     def interval(self) -> Interval | None:
-        """The interval that the verdict rests on; `None` where nothing was compared."""
+        """The interval of the verdict; `None` where nothing was compared."""
         if not self.lifts:
             return None
         lift = self.lifts[0]
         return shown_interval(claim=self.claim, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
 
     def arm(self, name: Arm) -> ArmSummary | None:
-        """What the student did in one arm; `None` where that arm was not run."""
+        """The answers in one arm; `None` if it was not run."""
         return next((summary for summary in self.arms if summary.arm == name), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Purchase:
-    """What a whole evaluation took from the person who pays."""
+    """What a run sent and spent."""
 
     calls: int
     """Requests sent, retries included."""
     failed_calls: int
-    """Requests that brought no answer."""
+    """Requests without an answer."""
     tokens: int
-    """In and out together, estimated where a provider did not say."""
+    """Input and output tokens; estimated where the provider did not report them."""
     cost: float | None
-    """Dollars; `None` where a price is unknown."""
+    """Dollars; `None` if a price is unknown."""
     lost: float = 0.0
-    """Dollars, estimated, for requests that brought no answer."""
+    """Estimated dollars for requests without an answer."""
     reused: int = 0
-    """Trials taken from the trial store instead of being bought."""
+    """Answers taken from the cache."""
     oldest_reused_days: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeReport:
-    """The model that judged, and how far it agrees with the checks that need no judge."""
+    """The judge, and how often it agrees with the other checks."""
 
     model: str
     judged: int
-    """Scored trials that it judged."""
+    """Scored answers that it judged."""
     compared: int
-    """Those of them that other checks looked at too."""
+    """Of these, the answers that other checks graded too."""
     agreed: int
-    """Those where the judge and the other checks came to the same result."""
+    """Of these, the answers on which both agreed."""
     calls: int
     """Requests sent to it, retries included."""
     cost: float | None
-    """Dollars; `None` where a price is unknown."""
+    """Dollars; `None` if a price is unknown."""
 
     @property
     def agreement(self) -> float | None:
-        """The share of trials where both came to the same result; `None` where there was nothing to compare."""
+        """`agreed / compared`; `None` where nothing was compared."""
         return self.agreed / self.compared if self.compared else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """A finished, or interrupted, evaluation of one skill."""
+    """A finished or interrupted evaluation of one skill."""
 
     skill: Skill
     run: str
-    """The run folder, relative to where the command was typed."""
+    """The run folder, relative to the working folder where it is below it."""
     run_is_here: bool = True
-    """False where the verdict was taken from a ledger and the run folder is gone."""
+    """False if the verdict comes from the ledger and the run folder is gone."""
     cases: int
     repeats: int
     planned: int
-    """Trials of the whole plan; a sequential design may need fewer."""
+    """Answers in the plan; a sequential design may need fewer."""
     design: Design
     min_lift: float | None = None
-    """The lift that was asked for, if any."""
+    """The value of `--min-lift`."""
     required: Required | None = None
-    """What was required of the verdicts, if anything. Changes the exit code and what is said of it, nothing else."""
+    """The value of `--require`. It only changes the exit code and the words about it."""
     students: tuple[StudentReport, ...]
     case_states: tuple[Qualification, ...] = ()
-    """What is known of every case of the file; the rejected ones were not run."""
+    """The state of every case in the file. Rejected cases were not run."""
     bought: Purchase
     notes: tuple[str, ...] = ()
-    """For people. No decision reads them."""
+    """Remarks for the reader. No decision uses them."""
     end: RunEnd = RunEnd()  # noqa: RUF009 - frozen
-    """What ended it before every student was done, if anything did."""
+    """What ended the run before its plan was done."""
     sandbox: str | None = None
-    """What confined the students' tools and the checks that run; `none` where a person asked for nothing, and `None`
-    where nothing was executed."""
+    """What confined the programs that were run: `bubblewrap`, or `none`; `None` if nothing was run."""
     judge: JudgeReport | None = None
-    """`None` where no judge was named."""
+    """`None` without a judge."""
 
     @property
     def interrupted(self) -> bool:
@@ -232,7 +227,7 @@ class Evaluation:
         return self.end.interrupted
 
     def exit_code(self) -> int:
-        """What the command ends with. The tool's own trouble goes before what was required and is not shown."""
+        """The exit code of the command. No verdict (3) takes precedence over a requirement that is not met (1)."""
         if self.interrupted:
             return EXIT_INTERRUPTED
         if any(report.verdict == "invalid" for report in self.students):
@@ -247,7 +242,7 @@ class Evaluation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PastResult:
-    """What a run found for one student. Figures are `None` where nothing was measured or compared."""
+    """The result of a run for one model. Figures are `None` where nothing was measured or compared."""
 
     model: str
     harness: str
@@ -262,14 +257,14 @@ class PastResult:
     """The pass rate with the skill."""
     lift: float | None
     interval: Interval | None
-    """The one that the verdict rests on: for cases like these, or for these very cases where `narrow`."""
+    """The interval of the verdict: on new cases of this kind, or on these cases if `narrow`."""
     narrow: bool
     pairs: int | None
     spent: float | None
     confidence: float = 0.95
-    """What the interval promises to cover."""
+    """The level of the interval."""
     answered_by: tuple[str, ...] = ()
-    """What a server called the model that answered, where that is not the name it was asked by."""
+    """What the server called the model, where that is another name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

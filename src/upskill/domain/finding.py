@@ -40,7 +40,7 @@ class Finding:
 
 
 class FindingsRefused(UpskillError):
-    """A draft with dangerous content was not saved, since nobody agreed to it; `findings` lists everything found."""
+    """A draft with dangerous content was not saved because it was not accepted. `findings` lists everything found."""
 
     exit_code = EXIT_NOT_SHOWN
 

@@ -1,4 +1,4 @@
-"""What a `generate` came to: a skill, what is known of it, and what that took."""
+"""The result of `generate`: a skill, its status, and its cost."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from upskill.domain.skill import Skill
 from upskill.domain.student_profile import Aptitude
 
 STATUSES = ("hurts", "invalid", "not measured", "not proven", "undecided", "no difference", "cheaper", "helps")
-"""From the worst to the best: a skill has the status of the student that it serves worst."""
+"""From the worst to the best. With several models, the worst status counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudentScore:
-    """How many learn cases one student passed with a draft."""
+    """Practice cases that one model passed with a draft."""
 
     student: str
     passed: int
@@ -22,7 +22,7 @@ class StudentScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailedAnswer:
-    """An answer to a learn case that failed, shortened for a report."""
+    """A failed answer to a practice case, shortened for a report."""
 
     case_id: str
     student: str
@@ -34,37 +34,37 @@ class FailedAnswer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptSummary:
-    """One draft on the learn cases, which say nothing about other cases."""
+    """One draft on the practice cases. It shows nothing about other cases."""
 
     number: int
     passed: int
     of: int
-    """Trials with the skill that were scored, of all students together."""
+    """Scored answers with the skill, of all models."""
     presentation: str = "prose"
-    """The form of the draft's body: prose, examples, questions or table."""
+    """Form of the draft: prose, examples, questions or table."""
     revises: int | None = None
-    """The number of the attempt that it was made from; `None` for the first."""
+    """The attempt that it was made from; `None` for the first."""
     chosen: bool = False
-    """Whether it is the best on learn cases, the only one that held-out cases are used for."""
+    """Whether it is the best on practice cases. Only this draft is measured on held-out cases."""
     draft: str | None = None
-    """Where the draft lies, seen from the run folder."""
+    """Its path in the run folder."""
     by_student: tuple[StudentScore, ...] = ()
     failures: tuple[FailedAnswer, ...] = ()
     """The first few answers that failed."""
     edits: tuple[str, ...] = ()
-    """The edits that made it, a line each; empty where the body was written anew."""
+    """Its edits, a line each; empty if the body was rewritten."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudentClaim:
-    """What is claimed for one student, from held-out cases."""
+    """The result for one model on held-out cases."""
 
     student: str
     status: str
     """A verdict, or `not proven`."""
     sentence: str
     claim: str | None = None
-    """How far a verdict reaches, as in `StudentReport`."""
+    """As in `StudentReport`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,39 +72,39 @@ class GenerateResult:
     """A skill that was made or improved."""
 
     skill: Skill
-    """The version that the status is about: for a revision that was not taken, that revision."""
+    """The version that `status` is about, even if it was not saved."""
     saved: str | None
-    """The folder it was saved to, seen from where the command was typed; `None` where the old version stays."""
+    """Its folder, relative to the working folder; `None` if the old version stays."""
     kept: str | None
-    """Where the run keeps the same version, whether or not it was taken; `None` where nothing new was made."""
+    """That version in the run folder; `None` if nothing new was made."""
     improved: str | None = None
-    """The skill that was to be improved, as it would be typed; `None` for a new one, or where it is not known."""
+    """The skill that was to be improved, as typed; `None` for a new one."""
     revision: bool
     """Whether an existing skill was to be improved."""
     status: str
     sentence: str
-    """The status with its figures."""
+    """The status in words, with its figures."""
     reason: str
-    """The same without what becomes of an older version."""
+    """`sentence` without the part about an older version."""
     claims: tuple[StudentClaim, ...]
     proven: bool
     evaluation: Evaluation | None
-    """On held-out cases; `None` where there was none."""
+    """On held-out cases; `held_out` in JSON."""
     attempts: tuple[AttemptSummary, ...]
     refined: str | None
     """Why refining ended; `None` where nothing was refined."""
     teacher: str
     students: tuple[str, ...]
     cases: tuple[int, int, int]
-    """How many to learn from, held out, negative."""
+    """Numbers of practice, held-out and unrelated cases."""
     by_teacher: Purchase
     by_students: Purchase
     run: str
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """What a search of its files found. None found does not mean safe."""
+    """What the search of its files found. An empty result does not mean safe."""
     aptitude: tuple[Aptitude, ...] = ()
-    """What each student could do on the learn cases before anything was drafted; empty where that was not measured."""
+    """What each model could do on the practice cases before the first draft; empty if not measured."""
 
 
 def worst_of(statuses: tuple[str, ...]) -> str:

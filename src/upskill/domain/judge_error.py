@@ -8,7 +8,7 @@ from upskill.domain.trial import Arm
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeRates:
-    """A judge on the answers of one arm that other checks decided too. What they found is taken as the truth."""
+    """A judge on the answers of one arm that other checks graded too. Their result counts as the truth."""
 
     arm: Arm
     compared: int
@@ -20,16 +20,16 @@ class JudgeRates:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeError:
-    """The error of a judge in the two arms of a lift; nothing but `compared` is known where there was too little."""
+    """The judge's error rates in the two arms of a lift. With too few answers only `compared` is known."""
 
     compared: int
-    """Answers that the judge and other checks both looked at."""
+    """Answers that the judge and other checks graded."""
     arms: tuple[JudgeRates, ...] = ()
     """The arm that is measured, then the arm it is measured against."""
     lift: float | None = None
     """The lift, corrected for the judge's errors."""
     interval: Interval | None = None
-    """The interval of the corrected lift, as far reaching as the verdict. It includes what is unknown of the judge."""
+    """Its confidence interval, for the same claim as the verdict. It includes the uncertainty about the judge."""
 
     def allows(self, verdict: str | None, *, least: float = 0.0) -> bool:
         """Whether a verdict on a side also holds for the corrected lift, beyond `least`; what was not measured allows

@@ -1,4 +1,4 @@
-"""What is concluded from trials: an interval, a lift, a verdict."""
+"""What is concluded from answers: an interval, a lift, a verdict."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,40 +18,39 @@ class Interval:
 
     @property
     def above_zero(self) -> bool:
-        """Every value in it is a gain."""
+        """Whether all of it is above zero."""
         return self.low > 0
 
     @property
     def below_zero(self) -> bool:
-        """Every value in it is a loss."""
+        """Whether all of it is below zero."""
         return self.high < 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lift:
-    """One arm minus another over paired trials."""
+    """The pass rate of one arm minus that of another, over pairs."""
 
     arm: Arm
     against: Arm
     mean: float
     these_cases: Interval
-    """On these cases: only the model's sampling is random."""
+    """Confidence interval on these cases; only the model's sampling is random."""
     cases_like_these: Interval | None
-    """On new cases of this kind; `None` where there are too few cases to say."""
+    """Confidence interval on new cases of this kind; `None` with fewer than 6 cases or families."""
     pairs: int
-    """Scored pairs, those of earlier looks included."""
+    """Pairs with both answers scored, those of earlier looks included."""
     dropped: int
     rate: float | None = None
-    """The pass rate of `arm` over the pairs that the lift is made of; `None` in results of earlier versions."""
+    """Pass rate of `arm` over these pairs; `None` in results of earlier versions."""
     rate_against: float | None = None
-    """That of `against`; the difference of the two is the mean."""
+    """Pass rate of `against` over these pairs; `rate - rate_against` is `mean`."""
     confidence: float = 0.95
-    """What both intervals promise to cover."""
+    """Level of both intervals."""
     cases: int | None = None
-    """How many cases those pairs are of: a sequential design may stop before it has asked all. `None` in results of
-    earlier versions."""
+    """Cases of these pairs; a sequential design may stop early. `None` in results of earlier versions."""
     corrected: float | None = None
-    """Where a threshold was passed: the mean without what passing it added on average (the winner's curse)."""
+    """For `helps` and `hurts`: the mean, corrected for the upward bias of passing a threshold (the winner's curse)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +58,7 @@ class LabelLift:
     """The lift over the cases of one label."""
 
     label: Label | None
-    """`None`: the cases without any label."""
+    """`None` for the cases without a label."""
     cases: int
     lift: Lift | None
-    """`None` where the label was given by the very trials that the lift would be measured on."""
+    """`None` for `saturated` and `impossible`, which come from the same answers."""

@@ -137,7 +137,7 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PooledCase:
-    """Pairs of one case from earlier looks, counted."""
+    """Counts of the pairs of one case in earlier looks."""
 
     case_id: str
     pairs: int
@@ -145,21 +145,21 @@ class PooledCase:
     passed_against: int
     family: str | None = None
     answers: tuple[tuple[str, str], ...] = ()
-    """The different pairs of answers, by their digests."""
+    """The distinct pairs of answers, as digests."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookTerms:
-    """How strictly a look is tested, and which earlier answers count with it."""
+    """The threshold of a look, and the earlier answers that count."""
 
     level: float
-    """One-sided."""
+    """One-sided error level."""
     prior: tuple[PooledCase, ...] = ()
-    """Pairs of the same version that were seen before, by the ids of the present cases."""
+    """Earlier pairs of the same version of the skill."""
     removed: tuple[PooledCase, ...] = ()
-    """Pairs of cases that are gone since. A claim must hold with these included."""
+    """Earlier pairs of cases that were removed. A claim must also hold with these."""
     note: str | None = None
-    """What a person is told; `None` for a first look."""
+    """The note for the reader; `None` for a first look."""
 
 
 def case_key(case: Case) -> str:

@@ -12,7 +12,7 @@ from upskill.domain.student import Student
 from upskill.domain.trial import Arm
 
 Design = Literal["fixed", "sequential"]
-"""Every trial of the plan is run; or a decision may end it early."""
+"""The whole plan is run; or a decision may end the run early."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

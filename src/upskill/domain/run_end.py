@@ -7,10 +7,7 @@ from upskill.domain.text import count
 
 DesignEnd = Literal["decided", "no difference", "min lift", "withdrawn", "futile", "copies", "judge", "regraded"]
 StudentEnd = DesignEnd | Literal["plan finished", "cap reached", "endpoint down", "interrupted"]
-"""Why no more trials of one student were run: the design decided, saw that the lift is small, showed or excluded the
-lift that was asked for, crossed a boundary that does not count, saw that the rest of the plan would not decide, or that
-repeats are copies of each other; it decided, and the judge's errors leave it open after all, or the grades that answers
-had before did; every planned trial was run; or a cap, an outage or a person ended it before."""
+"""Why no more answers of one model were asked for. docs/reference/json.md explains each value."""
 
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
 
@@ -25,7 +22,7 @@ _CAP_OPTIONS: dict[CapKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cap:
-    """A limit that was set before the run, in the unit that `kind` names."""
+    """A limit that was set before the run, in the unit of `kind`."""
 
     kind: CapKind
     amount: float
@@ -54,14 +51,14 @@ class Outage:
     """An endpoint that went down."""
 
     model: str
-    """As the engine calls it."""
+    """The engine's name for it."""
     said: str
-    """The last thing that the endpoint said."""
+    """The endpoint's last error."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEnd:
-    """What ended a run from outside; nothing where every student's schedule ended by itself."""
+    """What ended a run before its plan was done: a person, a cap or outages."""
 
     interrupted: bool = False
     cap: Cap | None = None
@@ -69,7 +66,7 @@ class RunEnd:
 
     @property
     def is_complete(self) -> bool:
-        """Whether resuming would find nothing left to do but what errored."""
+        """Whether a resume would only retry what errored."""
         return not self.interrupted and self.cap is None and not self.outages
 
     def has_outage(self, model: str) -> bool:

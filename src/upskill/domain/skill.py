@@ -29,7 +29,7 @@ def is_skill_name(name: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillFile:
-    """One file that travels with a skill. The path is relative, with forward slashes."""
+    """One file of a skill. The path is relative, with forward slashes."""
 
     path: str
     size: int
@@ -39,7 +39,7 @@ class SkillFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Skill:
-    """A skill as a student can see it: cases and provenance are never part of it."""
+    """A skill as a model can see it, without cases and provenance."""
 
     name: str
     description: str
@@ -48,15 +48,15 @@ class Skill:
     frontmatter: Mapping[str, object] = field(default_factory=dict)
     files: tuple[SkillFile, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was tolerated while reading, in words for a person."""
+    """Deviations from the format that were accepted, in words."""
 
     @property
     def other_files(self) -> tuple[SkillFile, ...]:
-        """The files beside `SKILL.md`, which a student without tools cannot open."""
+        """The files beside `SKILL.md`, which a model without tools cannot open."""
         return tuple(file for file in self.files if file.path != SKILL_FILE)
 
     @property
     def tokens(self) -> int:
-        """Of `SKILL.md` with its frontmatter, estimated from its size."""
+        """Estimated tokens of `SKILL.md` with its frontmatter."""
         size = next((file.size for file in self.files if file.path == SKILL_FILE), None)
         return estimate_tokens(self.body) if size is None else estimated_tokens(size)

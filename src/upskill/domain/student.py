@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Price:
-    """Dollars per million tokens. A model without a known price has `None` in place of this."""
+    """Dollars per million tokens."""
 
     input_per_million: float
     output_per_million: float
@@ -17,14 +17,14 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Student:
-    """The model whose ability is measured, with everything that could change its answers."""
+    """A model that is measured, with everything that can change its answers."""
 
     name: str
-    """What the person typed; shown in every table."""
+    """The name as typed, shown in every table."""
     model: str
-    """The exact model id, `provider/name` as the engine spells it."""
+    """The exact model id, `provider/name`, in the engine's spelling."""
     endpoint: str | None = None
-    """The base URL where it is not the provider's own."""
+    """The base URL, if it is not the provider's own."""
     temperature: float | None = None
     max_output_tokens: int | None = None
     price: Price | None = None

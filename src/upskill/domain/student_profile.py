@@ -22,7 +22,7 @@ RUNG_NAMES = {"answer": "one-line answers", "snippet": "snippets", "file": "file
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RungResult:
-    """The learn cases of one rung: how many pass, without anything and with their passage in the prompt."""
+    """The practice cases of one rung: how many pass without help and with their passage in the prompt."""
 
     rung: str
     cases: int
@@ -32,23 +32,23 @@ class RungResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aptitude:
-    """What one student can do on the learn cases without any skill. Nothing is claimed from it."""
+    """What one model can do on the practice cases without a skill. No verdict uses it."""
 
     student: str
     harness: str
     baseline: float | None
-    """The share of learn cases that pass without anything; `None` where nothing was measured."""
+    """Share of practice cases that pass without help; `None` if not measured."""
     ceiling: float | None
-    """The share that passes with the passage in the prompt; `None` where no case names one."""
+    """Share that passes with the passage in the prompt; `None` where no case names a passage."""
     lift: Lift | None
     """Ceiling minus baseline."""
     cases: int = 0
-    """Learn cases that were measured."""
+    """Practice cases that were measured."""
     rungs: tuple[RungResult, ...] = ()
     reachable: tuple[str, ...] = ()
-    """The ids of the learn cases that passed in either arm, or have no ceiling, so that nothing is known of them."""
+    """Ids of the practice cases that passed in either arm, or have no passage."""
     cut: int = 0
-    """Answers that were cut at the longest answer."""
+    """Answers cut at the maximum length."""
     trials: int = 0
 
 

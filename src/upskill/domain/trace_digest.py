@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 FindingKind = Literal["task", "correction", "fix", "proof", "dead end", "fact", "passage"]
-"""What a digest holds.
-
-`task`: what the person asked. `correction`: what the person put right, verbatim. `fix`: a call that failed, what
-changed, and the rerun that passed. `proof`: a passing check. `dead end`: what was tried and given up. `fact`: something
-about the environment. `passage`: a piece of a text that has no steps.
+"""`task`: what the person asked for. `correction`: the person's correction, verbatim. `fix`: a failed call, the change,
+and the rerun that passed. `proof`: a passing check. `dead end`: an approach that was given up. `fact`: a fact about the
+environment. `passage`: part of a text without steps.
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """Where a finding was seen: which trace of the source, which thread of it, which steps."""
+    """Where a finding was seen: session, thread and steps."""
 
     trace: int
     """Numbered from 1 in the order of the source."""
@@ -31,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """One piece of a finding. `verbatim` is set apart as a block; cuts in it are marked."""
+    """One piece of a finding. A `verbatim` piece is shown as a block, with cuts marked."""
 
     label: str
     text: str
@@ -40,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One thing worth knowing. `key` is what two findings of the same lesson have in common."""
+    """One finding of a session. Findings of the same lesson share a `key`."""
 
     kind: FindingKind
     title: str
@@ -48,46 +46,47 @@ class Finding:
     places: tuple[Place, ...]
     parts: tuple[Part, ...] = ()
     brief: tuple[Part, ...] = ()
-    """The parts where space is short: the same, cut harder."""
+    """The parts in short form."""
     marked: bool = True
-    """False where the failure was judged by its text, since the recording marks none."""
+    """False where a failure was inferred from text."""
     points: float = 1.0
-    """What it is worth before it is compared with the others: see `docs/explanation/what-a-digest-keeps.md`."""
+    """Its value before it is compared with others; see `docs/explanation/what-a-digest-keeps.md`."""
     count: int = 1
     """How often it was seen."""
     support: int = 1
-    """In how many traces it was seen."""
+    """In how many sessions it was seen."""
 
     @property
     def position(self) -> tuple[int, int]:
-        """Where it was seen first: the trace, and the line or step of it."""
+        """Where it was seen first: session, and line or step."""
         first = self.places[0] if self.places else Place(trace=0)
         return first.trace, (first.lines or first.steps or (0,))[0]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceDigest:
-    """What a teacher is given: `text`, Markdown within `budget` tokens, and the findings it holds."""
+    """What a teacher gets: Markdown within a budget of tokens, and its findings."""
 
     text: str
     tokens: int
     budget: int
     kept: tuple[Finding, ...]
+    """Findings in the text; `findings` in JSON."""
     left_out: tuple[Finding, ...] = ()
     """Findings that did not fit."""
     cut: int = 0
-    """Kept findings that are in their brief form."""
+    """Findings in short form; `in_brief` in JSON."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceSummary:
-    """One trace in figures, as a person wants to see it."""
+    """One session in figures."""
 
     name: str
-    """The file it is from, with `#2` where a file holds several."""
+    """Its file, with `#2` where a file holds several."""
     recorder: str
     title: str
-    """The recorder as people know it."""
+    """The recorder's common name."""
     model: str | None = None
     folder: str | None = None
     success: bool | None = None
@@ -99,7 +98,7 @@ class TraceSummary:
     """How often each tool was used, most used first; subagents counted too."""
     marked_failures: int = 0
     unmarked_failures: int = 0
-    """Calls that look failed by their text, where the recording marks nothing."""
+    """Outputs that look like failures in a session without marks."""
     fixes: int = 0
     corrections: int = 0
     proofs: int = 0
@@ -108,32 +107,32 @@ class TraceSummary:
     commands: int = 0
     dropped_branches: int = 0
     tokens: int
-    """Of the text that was kept of it."""
+    """Tokens of the text that was kept."""
     task: str | None = None
-    """The first words of the person; `None` where the recording does not hold them."""
+    """The person's first words, if recorded."""
     same_as: str | None = None
-    """The name of an equal trace that came before it; such a one is counted once."""
+    """The name of an earlier, equal session. Copies count once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceSource:
-    """One trace or many, read as one source of lessons."""
+    """One session or several, read together."""
 
     place: str
-    """The path as it was typed, or the file that `last` found."""
+    """The path as typed, or the file that `last` found."""
     traces: tuple[TraceSummary, ...]
     digest: TraceDigest
     bytes: int
-    """The size of all that was read, as recorded."""
+    """Size of everything that was read."""
     bad_lines: int
-    """Lines left out because they are broken or too long."""
+    """Broken or overlong lines that were skipped."""
     redactions: Mapping[str, int]
-    """How many secrets were taken out, by kind; never their values."""
+    """Removed secrets by kind, never their values."""
     notes: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    """Files of a folder that could not be read, each with the reason."""
+    """Files that could not be read, with the reason."""
 
     @property
     def whole_tokens(self) -> int:
-        """The estimated tokens of the whole recording."""
+        """Estimated tokens of everything that was read."""
         return (self.bytes + 3) // 4

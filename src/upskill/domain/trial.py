@@ -1,4 +1,4 @@
-"""One trial: one student, one case, one arm, one repeat. It ends scored or errored, never in between."""
+"""One answer: one model, one case, one arm, one repeat. It ends scored or errored."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,10 +9,8 @@ from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Grade
 
 Arm = Literal["baseline", "previous", "offered", "with_skill", "ceiling"]
-"""The condition: no skill, an older version, the skill listed for the student to load, or given; or no skill, but the
-passage that the case rests on, in the prompt.
-
-Tables show them in this order. The older version reaches the student in the same way as the one it is compared with.
+"""The condition: no skill; an older version of the skill, presented in the same way; the skill offered for the model to
+load; the skill given; no skill, but the passage of the case in the prompt.
 """
 ARMS: tuple[Arm, ...] = get_args(Arm)
 
@@ -28,13 +26,13 @@ End = Literal[
     "token limit",
     "file limit",
 ]
-"""How a scored trial ended."""
+"""How a scored answer ended. Only `answered` and `cut` can pass."""
 
 ENDS_THAT_CAN_PASS: frozenset[End] = frozenset({"answered", "cut"})
-"""The other ends are failures of the student, whatever the checks say of the text that is there."""
+"""The other ends are failures of the model, even if the checks pass on its text."""
 
 Fault = Literal["provider", "rate limit", "transport", "timeout", "sandbox", "check", "crash", "budget", "cancelled"]
-"""Why a trial measured nothing. None of these is the student's doing."""
+"""Why an answer errored. None of these is the model's fault."""
 
 
 NOT_RUN: frozenset[Fault] = frozenset({"cancelled", "budget"})
@@ -45,7 +43,7 @@ TURNED_AWAY: frozenset[Fault] = frozenset({"provider", "rate limit"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What a trial consumed. `None` where the provider did not say."""
+    """What an answer consumed; `None` where the provider did not report it."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -61,7 +59,7 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scored:
-    """The student was measured. A failure here is the student's own."""
+    """The model was measured: it passed, or the failure is its own."""
 
     end: End
     grade: Grade
@@ -69,13 +67,13 @@ class Scored:
 
     @property
     def passed(self) -> bool:
-        """Whether the student gave an answer and every check passed on it."""
+        """Whether the model gave an answer and every check passed."""
         return self.end in ENDS_THAT_CAN_PASS and self.grade.passed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Errored:
-    """Nothing was measured. Never a score, in either arm."""
+    """Nothing was measured, so there is no score in any arm."""
 
     fault: Fault
     message: str
@@ -83,7 +81,7 @@ class Errored:
 
     @property
     def was_run(self) -> bool:
-        """Whether something went wrong, instead of the trial being cancelled."""
+        """False if a person or a cap cancelled it."""
         return self.fault not in NOT_RUN
 
 
@@ -94,22 +92,22 @@ TrialKey = tuple[str, str, Arm, int]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillUse:
-    """How the skill was used in a trial whose student had tools."""
+    """How a model with tools used the skill."""
 
     listed: bool
     """Its name and description were in the first request."""
     loaded: bool
-    """Its SKILL.md reached the student, given or read."""
+    """The model received or read its SKILL.md."""
     files: tuple[str, ...] = ()
-    """Which of its files were read or run, in the order of first use."""
+    """Its files that were read or run, in the order of first use."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """A finished trial, with all that is needed to grade it again."""
+    """One answer, with everything that regrading needs."""
 
     id: str
-    """Identity: the digest of what the student saw and who the student is. Checks are not part of it."""
+    """Digest of the model and of everything it saw, without the checks."""
     student: str
     case_id: str
     arm: Arm
@@ -117,29 +115,29 @@ class Trial:
     outcome: Outcome
     answer: str = ""
     kept_digest: str = ""
-    """The digest of an answer that is no longer kept here."""
+    """The digest of an answer that is not saved here."""
     files: Files = field(default_factory=dict)
-    """What the student left in its working folder: new and changed files."""
+    """New and changed files in the model's working folder."""
     removed: tuple[str, ...] = ()
-    """Files of the case that the student removed."""
+    """Files of the case that the model removed."""
     skill_use: SkillUse | None = None
     turns: int = 0
-    """Answers of the model in this trial; 0 where the harness does not count them."""
+    """Turns of the model; 0 without tools."""
     tool_calls: int | None = None
-    """Calls of its tools that could be read; `None` where it has no tools, and in trials of earlier versions."""
+    """Readable tool calls; `None` without tools, and in runs of earlier versions."""
     usage: Usage = Usage()
     seconds: float | None = None
     calls: int = 0
-    """Requests sent for this trial, retries included."""
+    """Requests sent, retries included; 0 for a cached answer."""
     lost: int = 0
-    """Requests whose answer was lost after it may have begun: timeouts and broken connections, also in earlier runs."""
+    """Requests whose answer was lost after it may have begun (timeouts, broken connections), earlier runs included."""
     refused: int = 0
-    """Requests that were turned away before an answer began: rate limits, refused connections, server errors."""
+    """Requests refused before an answer began (rate limits, refused connections, server errors)."""
     served_model: str | None = None
-    """The model id the server reported, which may differ from the one asked for."""
+    """The model id that the server reported."""
     finished_at: str | None = None
     stored_at: str | None = None
-    """When a trial that was taken from the trial store had been bought; `None` for one bought in this run."""
+    """For a cached answer: when it was stored."""
 
     @property
     def key(self) -> TrialKey:
@@ -168,12 +166,12 @@ class Trial:
 
     @property
     def full_answer(self) -> Answer:
-        """The text and the files that checks look at."""
+        """The text and the files that checks read."""
         return Answer(text=self.answer, files=self.files, removed=self.removed)
 
     @property
     def answer_digest(self) -> str:
-        """The same for byte-identical answers; empty where there was no answer."""
+        """Equal for byte-identical answers; empty without an answer."""
         if self.kept_digest or not (self.answer or self.files):
             return self.kept_digest
         digest = hashlib.blake2b(self.answer.encode("utf-8", "surrogatepass"), digest_size=8)

@@ -19,7 +19,7 @@ from upskill.library.results import EvaluationResult, GenerationResult, TraceRes
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend
 from upskill.settings import ResolvedSettings, resolve_settings
-from upskill.teaching.case_split import CaseCounts, read_counts
+from upskill.teaching.case_split import read_counts
 from upskill.traces.digesting import DEFAULT_BUDGET
 from upskill.workflows import evaluate_skill as evaluating
 from upskill.workflows import read_trace as reading
@@ -49,15 +49,11 @@ def evaluate(
     yes: bool = False,
     **settings: object,
 ) -> EvaluationResult:
-    """Measure a skill on each model, with the skill and without it, as `upskill eval` does.
+    """Measure each model with and without the skill, as `upskill eval` does.
 
-    `tests` is a file of cases, `previous` an older version of the skill to measure against instead of no skill.
-    `ceiling` also asks without the skill and with the passage that a case names in the prompt, as `--ceiling` does.
-    What has not changed since an earlier evaluation is not asked again, unless `fresh` is given: the recorded verdict
-    is the result. `settings` are any of the settings by name, such as `base_url`, `judge`, `max_cost` or `ledger`.
-
-    What may cost more than a dollar or take longer than ten minutes is refused, with its price, unless `yes` is given.
-    An interrupt ends the run in good order and raises `KeyboardInterrupt`; `resume` continues it.
+    `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill. `ceiling`
+    also asks without the skill but with the passage of the case in the prompt. If nothing has changed since an earlier
+    evaluation, its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
     """
     order = evaluating.EvaluationOrder(
         skill=Path(skill),
@@ -94,10 +90,10 @@ def resume(
     sandbox: Backend = "bubblewrap",
     **settings: object,
 ) -> EvaluationResult:
-    """Resume a run of `evaluate` that was interrupted or killed, under its own settings. Nothing is bought twice.
+    """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
 
-    A run folder gives no orders: `sandbox="none"`, a `base_url`, a higher cap, and paths outside the working folder
-    must be given again, as with `upskill eval --resume`.
+    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, and paths outside the
+    working folder.
     """
 
     def work() -> EvaluationResult:
@@ -114,9 +110,9 @@ def resume(
 
 
 def regrade(run: PathLike, *, tests: PathLike | None = None, sandbox: Backend = "bubblewrap") -> EvaluationResult:
-    """Grade the answers of a run again with the checks as they are now, as `upskill regrade` does. Calls no model.
+    """Grade the saved answers of a run with the current checks, as `upskill regrade` does. Calls no model.
 
-    Checks that were run unconfined are refused unless `sandbox="none"` is given again.
+    Checks that ran without a sandbox need `sandbox="none"` again.
     """
 
     def work() -> EvaluationResult:
@@ -154,27 +150,28 @@ def generate(
     yes: bool = False,
     **settings: object,
 ) -> GenerationResult:
-    """Make a skill for a task or from recordings, or improve one, and measure it, as `upskill generate` does.
+    """Make or improve a skill from a task, sessions or documents, and measure it, as `upskill generate` does.
 
-    `sources` are what `--from` names, `teacher` writes the skill, `models` are measured, `cases` are how many to learn
-    from, held out and negative ("10+32+4"), `output` is the folder of the skill. `feedback` is a file of comments on a
-    run that `sources` names, `retire` are held-out cases to learn from with their comments. `anyway` writes it even if
-    no skill can help these students, which else raises `StudentCannotProfit`, and drafts from new material even if the
-    skill that is improved passes every learn case. A draft with dangerous content is saved only with `accept_findings`;
-    else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are as with `evaluate`;
-    `resume_generate` continues a run.
+    `sources` are the values of `--from`. `teacher` writes the skill; `models` are measured. `cases` is the number of
+    practice, held-out and unrelated cases, such as "10+32+4". `output` is the folder of the skill. `feedback` is a file
+    of comments on a run in `sources`; `retire` names held-out cases that become practice cases.
+
+    Without `anyway`, `StudentCannotProfit` is raised if no skill can help these models, and no new draft is made for a
+    skill that passes every practice case. Without `accept_findings`, a draft with dangerous content raises
+    `FindingsRefused`. `resume_generate` continues an interrupted run.
     """
     if effort not in ("low", "high"):
         raise UsageError(f"effort must be low or high, not {effort!r}")
     named = [sources] if isinstance(sources, str | os.PathLike) else sources
 
     def work() -> GenerationResult:
+        chosen = _resolved("generate()", {**settings, "teacher": teacher}, models=models)
         order = generating.GenerateOrder(
             task=task,
             examples=tuple(examples),
             sources=tuple(os.fspath(one) for one in named),
             output=None if output is None else os.fspath(output),
-            counts=CaseCounts() if cases is None else read_counts(cases),
+            counts=read_counts(chosen.values.cases if cases is None else cases),
             case_file=None if tests is None else os.fspath(tests),
             evaluate=not no_eval,
             revisions=revisions,
@@ -184,7 +181,6 @@ def generate(
             anyway=anyway,
             sandbox=_backend(sandbox),
         )
-        chosen = _resolved("generate()", {**settings, "teacher": teacher}, models=models)
         progress = _GenerateProgress()
         return progress.watch(
             lambda: generating.generate(
@@ -210,12 +206,11 @@ def resume_generate(
     sandbox: Backend = "bubblewrap",
     **settings: object,
 ) -> GenerationResult:
-    """Resume a run of `generate`, under its own settings. `max_cost` raises its cap, `anyway` goes on where it stopped
-    because no skill could help or nothing was left to fix, `accept_findings` saves a draft with dangerous content.
-    Nothing is bought twice.
+    """Resume a run of `generate` with its own settings. No answer is paid for twice.
 
-    A run folder gives no orders: `sandbox="none"`, base URLs, `output` and other folders, and `sources`, the skill that
-    is improved, where it lies outside the working folder, must be given again, as with `upskill generate --resume`.
+    `max_cost` raises its cap; `anyway` and `accept_findings` are as in `generate`. A run folder cannot set these; give
+    them again: `sandbox="none"`, base URLs, `output` and other folders, and as `sources` the skill that is improved, if
+    it is outside the working folder.
     """
     progress = _GenerateProgress()
 
@@ -241,9 +236,9 @@ def resume_generate(
 
 
 def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
-    """Read a recording, a folder of them, or `last`, as `upskill trace` does; `budget`: tokens of the digest.
+    """Read a session, a folder of sessions, or `last`, as `upskill trace` does. `budget` limits the digest, in tokens.
 
-    Secrets are taken out. Calls no model and writes nothing.
+    Secrets are removed. Calls no model and writes nothing.
     """
 
     def work() -> TraceResult:

@@ -24,36 +24,36 @@ _PRINTED_WIDTH = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class EvaluationResult:
-    """What an evaluation found. `print` shows what `upskill eval` prints; a notebook shows a table."""
+    """The result of an evaluation."""
 
     evaluation: Evaluation
-    """Every figure, as frozen values."""
+    """All figures."""
     run: Path
     """The run folder."""
     _regraded: tuple[Trial, ...] | None = None
 
     @property
     def students(self) -> tuple[StudentReport, ...]:
-        """One report per model: its verdict, its lifts with their intervals, its arms."""
+        """One report per model."""
         return self.evaluation.students
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the one model that was measured. Raises `UsageError` where there were several."""
+        """The verdict on the only model. Raises `UsageError` if several models were measured."""
         if len(self.students) != 1:
             raise UsageError(f"{len(self.students)} models were measured: read `.students`, one report per model")
         return self.students[0].verdict
 
     def meets(self, required: Required = "helps") -> bool:
-        """Whether every model is helped, as `upskill eval --require` asks; `helps-here`: at least on these cases."""
+        """Whether the skill helps every model, as `--require` asks; `helps-here`: at least on these cases."""
         return all(meets(required, verdict=report.verdict, claim=report.claim) for report in self.students)
 
     def trials(self) -> Iterator[Trial]:
-        """Every trial with its answer, in the order they ended; of a regraded run, with its new grades."""
+        """Every answer in the order of completion; for a regraded run, with its new grades."""
         return trials_of(self.run) if self._regraded is None else iter(self._regraded)
 
     def report(self) -> Path:
-        """The path of `report.html`, the page of the run. It is written where the run did not write it."""
+        """The path of `report.html`, which is written if it does not exist."""
         from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
 
         if self._regraded is not None:
@@ -70,7 +70,7 @@ class EvaluationResult:
         return evaluation_json(self.evaluation)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """One row per trial, with the columns of `upskill eval --csv`. Needs pandas, which upskill does not install."""
+        """One row per answer, with the columns of `--csv`. Needs pandas, which upskill does not install."""
         from upskill.reporting.csv_report import COLUMNS, trial_rows
 
         try:
@@ -96,20 +96,20 @@ class EvaluationResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class GenerationResult:
-    """A skill that was made or improved. `print` shows what `upskill generate` prints."""
+    """A skill that was made or improved."""
 
     generated: GenerateResult
-    """Every figure, as frozen values."""
+    """All figures."""
     run: Path
     """The run folder."""
     saved: Path | None
-    """The folder of the skill; `None` where an older version stays in its place."""
+    """The folder of the skill; `None` if an older version stays in place."""
     evaluation: EvaluationResult | None
-    """On held-out cases; `None` where nothing was measured on them."""
+    """The evaluation on held-out cases, if there was one."""
 
     @property
     def status(self) -> str:
-        """A verdict, `not proven` or `not measured`: of several models, that of the model it serves worst."""
+        """A verdict, `not proven` or `not measured`. With several models, the worst of them."""
         return self.generated.status
 
     def to_dict(self) -> dict[str, Json]:
@@ -133,14 +133,14 @@ class GenerationResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class TraceResult:
-    """What was understood of a recording. `print` shows what `upskill trace` prints."""
+    """What was found in a session."""
 
     source: TraceSource
-    """Every figure and every finding, as frozen values."""
+    """All figures and findings."""
 
     @property
     def digest(self) -> str:
-        """The digest that a teacher would be given, as Markdown."""
+        """The digest that a teacher gets, as Markdown."""
         return self.source.digest.text
 
     def to_dict(self) -> dict[str, Json]:

@@ -49,7 +49,7 @@ def prospect(lift: Lift | None) -> Prospect:
     """What a lift says so far: a gain large enough on average, or its upper bound below that, or neither.
 
     The bound is looked at after every round. Of students whose true gain on their cases is the least one this stops
-    at most 1 in 10, and with twice that gain 1 in 30; docs/explanation/what-a-student-can-do.md has the table.
+    at most 1 in 10, and with twice that gain 1 in 30; docs/explanation/how-a-skill-is-drafted.md has the table.
     """
     if lift is None:
         return "open"

@@ -11,7 +11,7 @@ import math
 import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -25,6 +25,11 @@ from upskill.errors import UsageError
 Failure = Literal["rate limit", "server", "reset", "truncated"]
 FAILURES: tuple[Failure, ...] = ("rate limit", "server", "reset", "truncated")
 STOPS = ("stop", "max_tokens", "content_filter", "model_length")
+_SEARCH_SECONDS = 2.0
+_GROUP = regex.compile(r"\\(?:g<(?P<name>\w+)>|(?P<number>\d{1,2}))")
+"""A group of `reads` in the text of a reply: `\\1` or `\\g<name>`."""
+_PLACEHOLDER = regex.compile(r"(?<!\\[pPN])\{([A-Za-z_]\w*)\}")
+"""A group of `when` or `prompt` in `reads`: `{name}`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,13 +58,39 @@ class Rule:
     """Which answer of the trial it is, from 1 on."""
     arm: str | None = None
 
-    def fits(self, conversation: "Conversation", *, arm: str | None) -> bool:
-        return (
-            self.arm in (None, arm)
-            and self.turn in (None, conversation.turn)
-            and (self.when is None or regex.search(self.when, conversation.last, timeout=2.0) is not None)
-            and (self.prompt is None or regex.search(self.prompt, conversation.prompt, timeout=2.0) is not None)
-        )
+    reads: str | None = None
+    """Searched in what the model was given beside the prompt. `{name}` is what a group of `when` or `prompt` found."""
+
+    def fit(self, conversation: "Conversation", *, arm: str | None) -> "Fit | None":
+        """What the rule found in the conversation; `None` where it does not fit."""
+        if self.arm not in (None, arm) or self.turn not in (None, conversation.turn):
+            return None
+        groups: dict[str, str] = {}
+        for pattern, text in ((self.when, conversation.last), (self.prompt, conversation.prompt)):
+            if pattern is not None:
+                found = regex.search(pattern, text, timeout=_SEARCH_SECONDS)
+                if found is None:
+                    return None
+                groups |= {name: value or "" for name, value in found.groupdict().items()}
+        if self.reads is None:
+            return Fit()
+        reads = _PLACEHOLDER.sub(lambda name: regex.escape(groups[name[1]]), self.reads)
+        read = regex.search(reads, conversation.given, timeout=_SEARCH_SECONDS)
+        return None if read is None else Fit(read=read)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fit:
+    """A rule that fits, with what `reads` found."""
+
+    read: "regex.Match[str] | None" = None
+
+    def filled(self, text: str) -> str:
+        """The text of a reply with the groups of `reads` in it. Without `reads`, the text as it is."""
+        read = self.read
+        if read is None:
+            return text
+        return _GROUP.sub(lambda group: read[group["name"] or int(group["number"])] or "", text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +100,8 @@ class Conversation:
     prompt: str
     last: str
     turn: int = 1
+    given: str = ""
+    """What the model was given beside the prompt: the system message with skill or passage, and results of tools."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,12 +123,14 @@ class Script:
         """The reply to a request; `turn` counts requests. Without a `conversation`, its last text is one."""
         if conversation is None:
             last = request[-1] if request else ""
-            conversation = Conversation(prompt=last, last=last)
+            conversation = Conversation(prompt=last, last=last, given="\n".join(request[:-1]))
         for rule in self.rules:
-            if not rule.fits(conversation, arm=arm):
+            fit = rule.fit(conversation, arm=arm)
+            if fit is None:
                 continue
             draw = random.Random(json.dumps([self.seed, list(request), repeat, turn]))
-            return draw.choices(rule.replies, weights=[reply.weight for reply in rule.replies])[0]
+            reply = draw.choices(rule.replies, weights=[reply.weight for reply in rule.replies])[0]
+            return replace(reply, text=fit.filled(reply.text))
         return Reply(text="I do not know.")
 
 
@@ -140,17 +175,21 @@ def _rule(value: object, where: str, problems: list[str]) -> Rule | None:
     if not isinstance(value, dict):
         problems.append(f"{where}: must be a table with `replies`")
         return None
-    _unknown_keys(value, ("when", "prompt", "turn", "arm", "replies"), where, problems)
+    _unknown_keys(value, ("when", "prompt", "reads", "turn", "arm", "replies"), where, problems)
     replies = value.get("replies")
     if not isinstance(replies, list) or not replies:
         problems.append(f"{where}: needs a list `replies`")
         return None
     patterns: dict[str, str | None] = {}
-    for key in ("when", "prompt"):
+    compiled: dict[str, regex.Pattern[str]] = {}
+    for key in ("when", "prompt", "reads"):
         pattern = value.get(key)
         patterns[key] = None if pattern is None else str(pattern)
         try:
-            regex.compile(patterns[key] or "")
+            # A placeholder is filled in later, with a text whose special characters are escaped.
+            compiled[key] = regex.compile(
+                _PLACEHOLDER.sub("x", patterns[key] or "") if key == "reads" else patterns[key] or ""
+            )
         except (regex.error, ValueError, RecursionError) as error:
             problems.append(f"{where}: `{key}` does not compile: {error}")
     turn = value.get("turn")
@@ -163,7 +202,23 @@ def _rule(value: object, where: str, problems: list[str]) -> Rule | None:
     parsed = tuple(_reply(reply, f"{where}, reply {n}", problems) for n, reply in enumerate(replies, 1))
     if not any(reply.weight for reply in parsed):
         problems.append(f"{where}: at least one reply needs a weight above 0")
+    if patterns["reads"] is not None and len(compiled) == len(patterns):
+        known = {*compiled["when"].groupindex, *compiled["prompt"].groupindex}
+        for name in dict.fromkeys(_PLACEHOLDER.findall(patterns["reads"])):
+            if name not in known:
+                problems.append(f"{where}: `reads` uses {{{name}}}, and neither `when` nor `prompt` has a group {name}")
+        for number, reply in enumerate(parsed, 1):
+            problems += _group_problems(reply.text, compiled["reads"], f"{where}, reply {number}")
     return Rule(replies=parsed, turn=turn, arm=None if arm is None else str(arm), **patterns)
+
+
+def _group_problems(text: str, reads: "regex.Pattern[str]", where: str) -> list[str]:
+    """The groups that a reply uses and `reads` does not have."""
+    return [
+        f"{where}: `text` uses {group[0]}, and `reads` has no such group"
+        for group in _GROUP.finditer(text)
+        if (group["name"] not in reads.groupindex if group["name"] else int(group["number"]) > reads.groups)
+    ]
 
 
 def _reply(value: object, where: str, problems: list[str]) -> Reply:

@@ -73,9 +73,14 @@ class ScriptedAPI(ModelAPI):
 
 
 def _conversation(messages: list[ChatMessage]) -> Conversation:
-    prompt = next((message.text for message in messages if message.role == "user"), "")
+    at = next((place for place, message in enumerate(messages) if message.role == "user"), len(messages))
     answers = sum(message.role == "assistant" for message in messages)
-    return Conversation(prompt=prompt, last=messages[-1].text if messages else "", turn=answers + 1)
+    return Conversation(
+        prompt=messages[at].text if at < len(messages) else "",
+        last=messages[-1].text if messages else "",
+        turn=answers + 1,
+        given="\n".join(one.text for place, one in enumerate(messages) if place != at and one.role != "assistant"),
+    )
 
 
 def _output(model: str, reply: Reply, request: list[str]) -> ModelOutput:

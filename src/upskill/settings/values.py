@@ -33,72 +33,75 @@ class Settings:
     """What can be set once instead of typed each time."""
 
     models: tuple[str, ...] = ()
-    """The students to evaluate when no -m is given."""
+    """Models to evaluate when `-m` is not given."""
     judge: str | None = None
-    """The model that decides `judge` checks; without one they cannot be graded."""
+    """The model that decides `judge` checks. Without it, cases with such checks are refused."""
     judge_is_student: bool = False
-    """Let a student judge its own answers, which is refused otherwise; the result says so."""
+    """Allow a model to judge its own answers. Every result then says so."""
     base_url: str | None = None
-    """An OpenAI-compatible endpoint for the students; any model name goes there."""
+    """An OpenAI-compatible endpoint for the models that are measured. Every model name is sent there."""
     teacher: str | None = None
-    """The model that writes skills; unset, the strongest for which a key is present."""
+    """The model that writes skills. Default: the strongest model that has a key."""
     teacher_base_url: str | None = None
-    """An OpenAI-compatible endpoint for the teacher; its name goes there."""
+    """An OpenAI-compatible endpoint for the teacher."""
     test_gen_model: str | None = None
-    """The model that writes cases; unset, the teacher."""
+    """The model that writes cases. Default: the teacher."""
+    cases: str = "10+32+4"
+    """How many cases are written: practice, held-out and unrelated ones."""
     runs_dir: str = "runs"
-    """Where run folders are made."""
+    """The folder for run folders."""
     skills_dir: str = "skills"
-    """Where `upskill list` looks, and `generate` saves."""
+    """The folder that `upskill list` searches and `generate` saves to."""
     concurrency: int = 8
-    """Calls in flight per student."""
+    """Concurrent calls per model."""
     temperature: float | None = None
-    """Sampling temperature; unset leaves it to the model."""
+    """Sampling temperature. Default: the model's own."""
     max_output_tokens: int = 2048
-    """The longest answer a student may give."""
+    """Maximum tokens of one answer."""
     seed: int = 0
-    """Draws the order of cases in each round."""
+    """Seed for the order of the cases in each repeat."""
     attempt_timeout_seconds: int = 300
-    """One request to a model may take this long."""
+    """Timeout of one request to a model."""
     call_timeout_seconds: int = 900
-    """One call with all its retries may take this long."""
+    """Timeout of one call with all its retries."""
     max_retries: int = 4
-    """How often a request that failed in transport is sent again."""
+    """Maximum retries of a request that failed in transport."""
     max_retry_wait_seconds: int = 60
-    """The longest wait between two attempts, whatever a server asks for."""
+    """Maximum wait between two retries, even if a server asks for more."""
     max_cost: float | None = 5.0
-    """Stop when so many dollars are spent; bites only where the price is known."""
+    """Stop at this cost in dollars. It has no effect where the price is unknown."""
     max_calls: int | None = None
-    """Stop after so many requests, retries included."""
+    """Stop after this many requests, retries included."""
     max_total_tokens: int | None = None
-    """Stop after so many tokens, in and out together."""
+    """Stop after this many tokens, input and output."""
     max_time_minutes: float | None = None
-    """Stop after so many minutes."""
+    """Stop after this many minutes."""
     store: bool = True
-    """Reuse young trials of the same request from the trial store."""
+    """Reuse cached answers to the same request."""
     store_days: float = 7.0
-    """How old a stored trial may be."""
+    """Maximum age of a cached answer, in days."""
     ledger: str | None = None
-    """The file in which looks are counted, for example one that a team commits; unset, one beside the trial store."""
+    """The file that counts looks at the same cases; a team can commit it. Default: a file beside the cache."""
     harness: str = "auto"
-    """How students are asked: chat, agent (with tools), or auto, which gives tools where cases need them."""
+    """How models work: `chat`, `agent` (with tools), or `auto`, which gives tools where cases need them."""
     max_turns: int = 30
-    """The most answers of a student with tools in one trial; who needs more has failed."""
+    """Maximum turns of a model with tools per answer. A model that needs more has failed."""
     max_trial_tokens: int = 200_000
-    """The most tokens of a student with tools in one trial, in and out together."""
+    """Maximum tokens of a model with tools per answer, input and output."""
     max_trial_minutes: float = 10.0
-    """The most minutes of a student with tools in one trial, without waiting for a busy provider."""
+    """Maximum minutes of a model with tools per answer. Waiting for a busy provider does not count."""
     command_seconds: int = 60
-    """The most seconds of one command of a student with tools."""
+    """Maximum seconds of one command that a model with tools runs."""
     report: bool = True
-    """Write report.html at the end of a run."""
+    """Write `report.html` at the end of a run."""
     aliases: Mapping[str, str] | None = None
-    """Short names for models, as a table; they go before the built-in ones."""
+    """Short names for models, as a table. They override the built-in ones."""
     untyped: Mapping[str, Origin] = field(default_factory=dict, compare=False)
     """Not a setting: where `base_url`, `teacher_base_url` and `aliases` come from, if they were not typed."""
 
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_COUNTS = re.compile(r"\d{1,4}(\+\d{1,4}){2}")
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 NAMES = tuple(one.name for one in fields(Settings) if one.name != "untyped")
 
@@ -154,6 +157,8 @@ def checked_value(name: str, value: object, *, where: str) -> object:
     if wanted in (str, str | None) and isinstance(value, str):
         if name == "harness" and value not in (choices := harness_choices()):
             raise SettingsError(f"{where}: `{name}` must be one of {', '.join(choices)}, not {value!r}")
+        if name == "cases" and not _COUNTS.fullmatch(value.strip()):
+            raise SettingsError(f"{where}: `{name}` must be like 10+32+4, not {without_secrets(repr(value))}")
         return value
     if wanted == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
         return tuple(value)

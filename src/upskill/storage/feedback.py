@@ -17,7 +17,7 @@ MOST_COMMENTS = 1_000
 MOST_NOTE = 4_000
 """Characters of one note; the page lets nobody write more."""
 MOST_PROBLEMS = 10
-_HOW = "save it with `Save comments` in the report of a run; see docs/how-to/comment-on-answers.md"
+_HOW = "save it with `Save comments` in the report of a run; see docs/how-to/improve-a-skill.md"
 
 _Name = Annotated[str, Field(min_length=1, max_length=500)]
 _Count = Annotated[int, Field(ge=1, le=10_000_000)]

@@ -40,19 +40,19 @@ Status = Literal["running", "finished", "interrupted", "failed"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseReference:
-    """Which case was put to the students; the case itself stays in its file."""
+    """A case of the run. The case itself stays in its file."""
 
     id: str
     digest: str
     prompt_digest: str | None = None
-    """Without the checks; `None` in runs of earlier versions."""
+    """Digest without the checks; `None` in runs of earlier versions."""
     family: str | None = None
-    """As it was when the run began: it decides what counts once."""
+    """The family when the run began."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingRecord:
-    """A setting's value and where it came from."""
+    """The value of a setting and its origin."""
 
     value: JsonValue
     origin: str
@@ -60,60 +60,59 @@ class SettingRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRecord:
-    """All that is needed to know later what a run's numbers mean."""
+    """The plan, versions, settings and results of a run."""
 
     format: str = RUN_FORMAT
     status: Status = "running"
     """A run that reached a cap is `finished`; its `end` says so."""
     started_at: str
-    """Wall clock, UTC."""
+    """UTC."""
     finished_at: str | None = None
     versions: dict[str, str]
-    """Of upskill, the engine and Python."""
+    """Versions of upskill, the engine and Python."""
     skill_name: str
     skill_digest: str
-    """SHA-256 of what a student could see of the folder."""
+    """SHA-256 of the files that a model could see."""
     skill_source: str
-    """Where the skill was, seen from the run folder."""
+    """The path of the skill, relative to the run folder."""
     previous_source: str | None = None
-    """The same for the older version of `--compare`; null without it."""
+    """The path of the older version of `--compare`."""
     previous_digest: str | None = None
     case_source: str
-    """Where the cases were, seen from the run folder."""
+    """The path of the case file, relative to the run folder."""
     cases: tuple[CaseReference, ...]
     case_states: tuple[Qualification, ...] = ()
-    """What was known of all cases of the file when the run began, also of those that were not run."""
+    """The state of all cases in the file when the run began."""
     students: tuple[Student, ...]
     arms: tuple[Arm, ...]
     passages: str | None = None
-    """The digest of the cases' passages, where the ceiling arm shows them; null where it is not run."""
+    """Digest of the passages, if the ceiling arm was run."""
     repeats: int
-    """Runs per case; in a sequential design the most rounds."""
+    """Repeats per case; in a sequential design, the maximum."""
     turn_cap: int | None = None
-    """The most turns of one student, where the last round does not come to all cases."""
+    """Maximum pairs per model, if the last repeat does not cover all cases."""
     design: Design
     min_lift: float | None
-    """What `--min-lift` asked for."""
+    """The value of `--min-lift`."""
     seed: int
     harness: str
-    """How students are asked, with the version of it: whatever changes a request changes it."""
+    """How models are asked, with its version. Every change to a request changes the version."""
     frame: str
-    """The words that are said around every case, the same in every arm."""
+    """The text around every case, the same in every arm."""
     sandbox: dict[str, JsonValue] | None = None
-    """What confined the programs of the run, `{"backend": "none"}` for nothing; `None` where nothing was executed."""
+    """What confined the programs of the run; `{"backend": "none"}` without a sandbox; `None` if nothing was run."""
     judge: str | None = None
-    """The model that judged, as part of what its judgements rest on."""
+    """The judge."""
     looks: dict[str, LookTerms] = field(default_factory=dict)
-    """By student, how strictly it is tested after earlier looks at these cases, and which earlier pairs count."""
+    """For each model, the threshold after earlier looks at these cases, and the earlier pairs that count."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
-    """Every setting with its value and origin. Keys are no settings and are not in it."""
+    """Every setting with its value and origin. Keys are not settings."""
     notes: tuple[str, ...] = ()
-    """What a reader should know, in words; nothing is decided by them."""
+    """Remarks for the reader. No decision uses them."""
     end: RunEnd | None = None
-    """What ended the run before its plan was done: a person, a cap, an outage, or none of them. Null until it has
-    ended."""
+    """What ended the run before its plan was done; `None` until it has ended."""
     results: dict[str, JsonValue] | None = None
-    """The object of `--json`, once there is one."""
+    """The object of `upskill eval --json`, once there is one."""
 
 
 _RECORD = TypeAdapter(RunRecord)

@@ -1,4 +1,4 @@
-"""Write an example project that works at once. Its files are in `example/`."""
+"""Write an example project that needs no key: from a session to a measured skill. Its files are in `example/`."""
 
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,13 +20,13 @@ class ExampleFile:
 EXAMPLE = (
     ExampleFile(source="README.md", path="README.md", about="what is here, and what to type next"),
     ExampleFile(
-        source="SKILL.md", path="skills/harbour/SKILL.md", about="a skill: twelve facts about an invented tool"
+        source="session.jsonl", path="session.jsonl", about="a session: a coding agent learns an invented tool"
     ),
-    ExampleFile(source="skill_meta.json", path="skills/harbour/skill_meta.json", about="its twelve test cases"),
-    ExampleFile(source="student.yaml", path="student.yaml", about="a scripted student: no model, no key"),
+    ExampleFile(source="teacher.yaml", path="teacher.yaml", about="a scripted teacher, which writes the skill"),
+    ExampleFile(source="student.yaml", path="student.yaml", about="a scripted model, which is measured"),
+    ExampleFile(source="upskill.toml", path="upskill.toml", about="settings: teacher, model and number of cases"),
     ExampleFile(source="local_model.py", path="local_model.py", about="serves a small real model, without a key"),
-    ExampleFile(source="upskill.toml", path="upskill.toml", about="settings"),
-    ExampleFile(source="skills.yml", path=".github/workflows/skills.yml", about="the same in CI"),
+    ExampleFile(source="skills.yml", path=".github/workflows/skills.yml", about="measures the skill in CI"),
 )
 
 

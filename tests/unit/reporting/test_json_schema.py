@@ -123,27 +123,34 @@ def test_a_value_that_is_out_of_the_question_does_not_fit(key: str, value: objec
 
 def documented() -> dict[str, set[str]]:
     """The keys in the first column of each table of the page, by the heading above it."""
-    found: dict[str, set[str]] = {}
-    for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
-        rows = re.findall(r"^\| (`[^|]+`) \|", section, re.MULTILINE)
-        found[section.splitlines()[0]] = {key for row in rows for key in re.findall(r"`([^`]+)`", row)}
-    return found
+    parts = re.split(r"^#{2,3} (.+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {
+        heading: set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
+        for heading, section in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
 
 def test_the_page_documents_exactly_the_keys_of_the_schema() -> None:
-    whole = schema()
-    top = set(whole["properties"]) - {"skill"}
-    top |= {f"skill.{key}" for key in whole["properties"]["skill"]["properties"]}
-    assert documented()["Top"] == top
-    for heading, part in (
-        ("A student", "student"),
-        ("An arm", "arm"),
-        ("A lift", "lift"),
-        ("What was bought", "bought"),
-        ("What is known of a case", "case_state"),
-        ("The lift of a label", "label_lift"),
+    whole, page = schema(), documented()
+    assert {key for key in page["`upskill eval --json`"] if "." not in key} == set(whole["properties"])
+    for part in ("student", "arm", "lift", "case_state", "label_lift"):
+        keys = {key for key in page[f"`{part}`"] if "." not in key}
+        assert keys == set(whole["$defs"][part]["properties"]), part
+
+
+def test_the_page_documents_the_keys_of_objects_inside_others() -> None:
+    whole, page = schema(), documented()
+    shown = page["`upskill eval --json`"] | page["`student`"]
+    for part, where in (
+        ("end", "end."),
+        ("cap", "end.cap."),
+        ("outage", "end.outages[]."),
+        ("bought", "bought."),
+        ("requirement", "required[]."),
+        ("judge_error", "judge_error."),
+        ("judge_rates", "judge_error.arms.*."),
     ):
-        assert documented()[heading] == set(whole["$defs"][part]["properties"]), heading
+        assert {where + key for key in whole["$defs"][part]["properties"]} <= shown, part
 
 
 def test_the_page_names_every_verdict_and_every_arm() -> None:

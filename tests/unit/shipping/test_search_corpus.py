@@ -30,7 +30,7 @@ def test_no_good_skill_is_flagged_but_those_that_are_listed() -> None:
 
 
 def test_the_page_that_says_what_a_search_finds_has_the_figures_and_the_names() -> None:
-    page = (ROOT / "docs" / "explanation" / "what-a-search-finds.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "how-drafts-are-searched.md").read_text()
     found, flagged = len(bad_skills()) - len(MISSED), len(FLAGGED)
     assert f"| now | {found} of {len(bad_skills())} | {flagged} of {len(good_skills())} |" in page
     assert all(f"`{name}`" in page for name in MISSED | FLAGGED)

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-import skills_ref
 import yaml
 
 from upskill.errors import UsageError
+from upskill.models.scripted import load_script
 from upskill.workflows.init import EXAMPLE, init_project
 
 
@@ -17,7 +17,8 @@ def test_what_is_written_is_valid_and_whole(tmp_path: Path) -> None:
     assert {path.relative_to(demo).as_posix() for path in demo.rglob("*") if path.is_file()} == {
         one.path for one in EXAMPLE
     }
-    assert skills_ref.validate(demo / "skills" / "harbour") == []
+    for script in ("teacher.yaml", "student.yaml"):
+        assert load_script(str(demo / script)).rules
     workflow = yaml.safe_load((demo / ".github" / "workflows" / "skills.yml").read_text(encoding="utf-8"))
     assert {"run": "upskill cases check skills/harbour"} in workflow["jobs"]["skills"]["steps"]
     compile((demo / "local_model.py").read_text(encoding="utf-8"), "local_model.py", "exec")
@@ -29,10 +30,10 @@ def test_a_folder_with_other_files_is_used_and_they_stay(tmp_path: Path) -> None
     init_project(tmp_path)
 
     assert (tmp_path / "mine.txt").read_text() == "mine"
-    assert (tmp_path / "skills" / "harbour" / "SKILL.md").is_file()
+    assert (tmp_path / "session.jsonl").is_file()
 
 
-@pytest.mark.parametrize("taken", ["README.md", "skills/harbour/SKILL.md"])
+@pytest.mark.parametrize("taken", ["README.md", ".github/workflows/skills.yml"])
 def test_nothing_is_overwritten_and_nothing_is_left_half_done(tmp_path: Path, taken: str) -> None:
     path = tmp_path / taken
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,12 +49,12 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_done(tmp_path: Path, ta
 
 
 def test_a_file_where_a_folder_is_needed_takes_back_what_was_written_before_it(tmp_path: Path) -> None:
-    (tmp_path / "skills").write_text("mine")
+    (tmp_path / ".github").write_text("mine")
 
     with pytest.raises(UsageError, match="cannot be written"):
         init_project(tmp_path)
 
-    assert [path.name for path in tmp_path.iterdir()] == ["skills"]
+    assert [path.name for path in tmp_path.iterdir()] == [".github"]
 
 
 def test_a_file_instead_of_the_folder_is_refused(tmp_path: Path) -> None:

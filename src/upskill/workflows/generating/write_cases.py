@@ -26,7 +26,7 @@ from upskill.storage.journal import answer_cache
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import write_cases_into_meta
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.case_split import CaseCounts
+from upskill.teaching.case_split import CaseCounts, read_counts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.fact_plan import FactPlan
 from upskill.teaching.fact_questions import plan_calls
@@ -334,7 +334,7 @@ def write_missing_cases(
     for student in students:
         probe(student)
     # Negative cases do not count in an evaluation, so none are bought for one.
-    counts = replace(CaseCounts(), negative=0)
+    counts = replace(read_counts(settings.values.cases), negative=0)
     found = cases_for_skill(
         CasesOrder(skill=order.skill, counts=counts, sandbox=order.sandbox),
         settings=settings,
