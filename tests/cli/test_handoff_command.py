@@ -111,7 +111,7 @@ def test_links_are_not_followed(upskill: Upskill, handoff: Path, here: Path) -> 
     assert "it is a link" in upskill("handoff", "handoff/cases").stdout
     refused = upskill("handoff", "handoff", "--answer", "1", "secret")
     assert refused.returncode == 2
-    assert "mend it, or remove it" in refused.stderr
+    assert "fix it, or remove it" in refused.stderr
     (handoff / "cases" / "003-cases-00000000").symlink_to(question.path)
     assert len(questions_in(handoff)) == 2
 
