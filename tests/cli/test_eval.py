@@ -81,7 +81,7 @@ def test_one_model_takes_few_lines_and_verbose_shows_every_figure(upskill: Upski
     assert len(lines) + len(done.stderr.splitlines()) <= 12
     assert not any(line != line.rstrip() for line in lines), "no trailing spaces"
     assert done.stderr.startswith("Evaluating my-skill on any: 2 cases, up to ")
-    assert "  baseline   ░░░░░░░░░░░░░░░░░░░░    0%" in long.stdout
+    assert "  without the skill ░░░░░░░░░░░░░░░░░░░░    0%" in long.stdout
     assert "  with the skill    ████████████████████  100%  (+100 points)" in long.stdout
     assert re.search(r"^  SKILL.md              ~", long.stdout, re.MULTILINE)
 
