@@ -229,7 +229,7 @@ def test_waiting_ends_with_a_question_or_with_the_run(upskill: Upskill, handoff:
     assert ended.returncode == 1
     assert "there are no more questions" in ended.stderr
     write_state(handoff / "skill", "running")
-    assert "cut short" in upskill("handoff", "handoff/skill", "--wait").stderr, "nobody holds the folder: it was killed"
+    assert "was interrupted" in upskill("handoff", "handoff/skill", "--wait").stderr, "no run holds the folder"
 
 
 class Killer(HandoffServer):
