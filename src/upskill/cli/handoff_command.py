@@ -37,8 +37,8 @@ _STATES = {
 def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: bool) -> int:
     """List the unanswered questions of a hand-off, or answer one.
 
-    A hand-off is a folder in which a run with `--model handoff` writes its questions to the teacher, for you or your agent
-    to answer. DIR is this folder, or its subfolder `cases` or `skill`. Each question is a folder with question.md and
+    A hand-off is a folder in which a run with `--model handoff` writes its questions to the teacher. You or your agent
+    answer them. DIR is this folder, or its subfolder `cases` or `skill`. Each question is a folder with question.md and
     schema.json. Answer cases and skill in two conversations that
     share no context.
 
