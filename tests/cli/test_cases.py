@@ -60,7 +60,7 @@ def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskil
     noted = "3 pairs of near-duplicate cases (port-0/port-1, port-0/port-2, port-1/port-2): give them a `family`"
     assert noted in upskill("cases", "check", cases_of(quay, GOOD, *ports)).stderr
     done = upskill("cases", "check", cases_of(quay, GOOD, *({**port, "family": "berths"} for port in ports)))
-    assert "2 families, each of which counts once: berths 3" in done.stdout
+    assert "2 families, each counted once: berths 3" in done.stdout
     assert "note: 3 of 4 cases are in the family berths, which counts once: add cases of other families" in done.stderr
     assert noted not in done.stderr
     found = json.loads(upskill("cases", "check", str(quay), "--json").stdout)["families"]
@@ -86,7 +86,7 @@ def test_programs_take_long_so_it_is_said_that_they_are_run(upskill: Upskill, qu
     done = upskill("cases", "check", cases_of(quay, GOOD, runs), "--json")
     states = {one["id"]: one["state"] for one in json.loads(done.stdout)["cases"]}
     assert states == {"port": "qualified", "script": "qualified"}, done.stdout
-    assert "checking that 1 test case whose assertions run programs can tell right from wrong..." in done.stderr
+    assert "checking 1 case with checks that run programs..." in done.stderr
 
 
 def test_long_names_and_reasons_are_cut_and_wrapped(upskill: Upskill, quay: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_rejected_case_is_not_run_and_the_report_says_so(upskill: Upskill, qua
     assert len(asked) == 4
     assert not any("editor" in prompt for prompt in asked)
     assert [one["state"] for one in found["case_states"]] == ["qualified", "unproven", "rejected"]
-    assert "test case editor is rejected and not run: the empty answer passes" in found["notes"]
+    assert "case editor is rejected and not run: the empty answer passes" in found["notes"]
     assert "1 of 2 cases are unproven (file); `upskill cases check` shows why" in found["notes"]
 
 
@@ -178,7 +178,7 @@ def test_a_probe_stops_at_the_first_disagreement_and_labels_what_is_always_equal
         assert len(provider.requests) == 10, "five each, and none for the rejected one"
     found = json.loads(done.stdout)
     assert [one["labels"] for one in found["cases"]] == [["recall", "saturated"], ["impossible"], []]
-    assert found["notes"][0].startswith("probed without the skill on any: 10 calls; kept in runs/")
+    assert found["notes"][0].startswith("probed without the skill on any: 10 calls; saved in runs/")
     with Provider(student) as provider:
         upskill("cases", "check", cases_of(quay, LEAKS), "--probe", "-m", "any", "--base-url", provider.url)
         assert len(provider.requests) < 5

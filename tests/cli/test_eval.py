@@ -80,8 +80,8 @@ def test_one_model_takes_few_lines_and_verbose_shows_every_figure(upskill: Upski
     assert lines[1].startswith("any  ○━")
     assert len(lines) + len(done.stderr.splitlines()) <= 12
     assert not any(line != line.rstrip() for line in lines), "no trailing spaces"
-    assert done.stderr.startswith("Evaluating my-skill on any: 2 cases, each up to ")
-    assert "  baseline   ░░░░░░░░░░░░░░░░░░░░    0%" in long.stdout
+    assert done.stderr.startswith("Evaluating my-skill on any: 2 cases, up to ")
+    assert "  without the skill ░░░░░░░░░░░░░░░░░░░░    0%" in long.stdout
     assert "  with the skill    ████████████████████  100%  (+100 points)" in long.stdout
     assert re.search(r"^  SKILL.md              ~", long.stdout, re.MULTILINE)
 
@@ -106,7 +106,7 @@ def test_a_case_file_of_ones_own_goes_before_the_skills_cases(upskill: Upskill, 
 
 REFUSED = {
     "no such skill": (["eval", "./skills/nope", "-m", "any"], 2, "no such folder", "did you mean"),
-    "no model": (["eval", "skills/my-skill"], 2, "which model?", "-m"),
+    "no model": (["eval", "skills/my-skill"], 2, "no model was named", "-m"),
     "an unknown model": (["eval", "skills/my-skill", "-m", "hiaku"], 2, "unknown model", "did you mean haiku?"),
     "a missing key": (["eval", "skills/my-skill", "-m", "haiku"], 3, "ANTHROPIC_API_KEY is not set", "export"),
     "a missing token": (["eval", "skills/my-skill", "-m", "zai-org/GLM-5"], 3, "HF_TOKEN is not set", "export"),

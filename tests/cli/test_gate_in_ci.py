@@ -35,7 +35,7 @@ def test_a_gate_that_changes_nothing_asks_nothing_and_says_the_same(
     one, two = json.loads(first.stdout), json.loads(again.stdout)
     assert two["students"] == one["students"]
     assert any("unchanged since" in note for note in two["notes"])
-    assert any("taken from ledger ci/looks.jsonl, of 20" in note and "not checked" in note for note in two["notes"])
+    assert any("comes from ledger ci/looks.jsonl, of 20" in note and "not checked" in note for note in two["notes"])
     assert not (here / "runs").exists()
     assert "undecided" in (here / "out.xml").read_text() or "no difference" in (here / "out.xml").read_text()
     assert sorted(path.name for path in (here / "skill").rglob("*")) == before
@@ -64,7 +64,7 @@ def test_a_verdict_of_a_ledger_is_not_shown_as_a_run_that_is_kept_and_a_forged_o
         assert len(provider.requests) == asked > 0
         assert "Run saved in" not in gone.stdout
         assert "upskill report" not in gone.stderr
-        assert "its answers are not here" in gone.stdout
+        assert "its answers are neither in a run folder nor in the cache" in gone.stdout
         ledger = here / "ci" / "looks.jsonl"
         look = json.loads(ledger.read_text())
         helps = {"verdict": "helps", "claim": "cases like these"}

@@ -363,7 +363,7 @@ def test_what_cannot_be_done_is_told_before_anything_is_asked(place: Place) -> N
         ("--from", "skills/quarn", "--no-eval"): (2, "not replaced by a version that was not measured"),
         ("x", "--from", "skills/quarn", "--from", "skills/quarn/SKILL.md"): (2, "only one skill"),
         ("x", "--eval-base-url", "http://127.0.0.1:9/v1"): (3, "no server answers"),
-        ("x", "--resume", "runs/x"): (2, "leave out"),
+        ("x", "--resume", "runs/x"): (2, "remove"),
     }
     for words, (code, said) in refused.items():
         done = place.generate(*words)

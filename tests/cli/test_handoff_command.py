@@ -111,7 +111,7 @@ def test_links_are_not_followed(upskill: Upskill, handoff: Path, here: Path) -> 
     assert "it is a link" in upskill("handoff", "handoff/cases").stdout
     refused = upskill("handoff", "handoff", "--answer", "1", "secret")
     assert refused.returncode == 2
-    assert "mend it, or remove it" in refused.stderr
+    assert "fix it, or remove it" in refused.stderr
     (handoff / "cases" / "003-cases-00000000").symlink_to(question.path)
     assert len(questions_in(handoff)) == 2
 
@@ -229,7 +229,7 @@ def test_waiting_ends_with_a_question_or_with_the_run(upskill: Upskill, handoff:
     assert ended.returncode == 1
     assert "there are no more questions" in ended.stderr
     write_state(handoff / "skill", "running")
-    assert "cut short" in upskill("handoff", "handoff/skill", "--wait").stderr, "nobody holds the folder: it was killed"
+    assert "was interrupted" in upskill("handoff", "handoff/skill", "--wait").stderr, "no run holds the folder"
 
 
 class Killer(HandoffServer):

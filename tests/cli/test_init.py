@@ -21,7 +21,7 @@ def test_the_example_leads_from_a_session_to_a_skill_and_a_worse_skill_does_wors
 
     shown = upskill("trace", "session.jsonl", cwd=demo)
     assert shown.returncode == 0, shown.stderr
-    assert "no secret was found" in shown.stdout
+    assert "no secrets found" in shown.stdout
     assert "8 fixes" in shown.stdout
 
     made = upskill(

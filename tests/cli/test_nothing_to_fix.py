@@ -43,7 +43,7 @@ def test_nothing_left_to_fix_is_said_before_a_teacher_is_asked(upskill: Upskill,
     assert done.returncode == 0, done.stderr
     first = done.stdout.splitlines()[0]
     assert first == "The old version stays: it passes all 2 practice cases, so nothing is left to fix."
-    assert "teacher $0.00, 0 calls" in done.stdout
+    assert "teacher 0 calls ($0.00)" in done.stdout
     assert "models 2 calls ($0.00)" in done.stdout, "each learn case once, with the skill"
     for way in ("cases write ./skills/quay", "--eval-model", 'generate "what to change" --from', "--feedback"):
         assert way in done.stdout
@@ -63,7 +63,7 @@ def test_new_material_is_not_read_by_a_teacher_unless_somebody_wants_it_anyway(
     words = ("generate", "-f", "skills/quay", "-f", "notes.html", "-m", TEACHER, "--eval-model", STUDENT)
     done = upskill(*words)
     assert done.returncode == 0, done.stderr
-    assert "teacher $0.00, 0 calls" in done.stdout
+    assert "teacher 0 calls ($0.00)" in done.stdout
     assert "--anyway" in done.stdout
     anyway = upskill(*words, "--anyway")
     assert "(draft, asked 3 times)" in anyway.stderr, "this one answers nothing that could be used"
@@ -74,7 +74,7 @@ def test_a_learn_case_that_fails_is_something_to_fix(upskill: Upskill, here: Pat
     done = upskill("generate", "-f", "skills/quay", "-m", TEACHER, "--eval-model", STUDENT)
     assert "nothing is left to fix" not in done.stdout + done.stderr
     assert "spent: teacher" in done.stdout
-    assert "teacher $0.00, 0 calls" not in done.stdout
+    assert "teacher 0 calls ($0.00)" not in done.stdout
 
 
 def test_a_wish_is_carried_out_whatever_passes(upskill: Upskill, here: Path, quay: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_block_for_a_readme_is_printed_and_the_pictures_beside_it(place: Path)
     done = _type(place, "report", "--markdown", "--plots", "plots")
     assert done.returncode == 0, done.stderr
     assert "The skill helps student" in done.stdout
-    assert "![Lift over the baseline](<plots/lift.svg>)" in done.stdout
+    assert "![Lift against no skill](<plots/lift.svg>)" in done.stdout
     for name in ("lift", "cost", "tokens", "path", "cases"):
         assert (place / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         light, dark = ((place / "plots" / f"{name}{end}.svg").read_text() for end in ("", "-dark"))
@@ -136,7 +136,7 @@ def test_two_runs_are_laid_side_by_side(place: Path, run: Path, tmp_path: Path) 
     done = _type(place, "report", str(run.relative_to(place)), "--against", str(other), "-o", "both.html")
     assert (done.returncode, done.stdout) == (0, "both.html\n"), done.stderr
     page = (place / "both.html").read_text(encoding="utf-8")
-    assert "What differs: the skill&#39;s text; the same: the cases, the models, the harness." in page
+    assert "Different: the skill&#39;s text. The same: the cases, the models, the harness." in page
     assert "Better in B 0, worse in B 0, same" in page
     assert "--compare previous:OLD_VERSION" in page
 
@@ -145,9 +145,9 @@ def test_two_runs_are_laid_side_by_side(place: Path, run: Path, tmp_path: Path) 
     ("words", "said"),
     [
         (("--against", "RUN"), "--against needs a different run"),
-        (("--against", "nowhere"), "nowhere: not a run folder"),
-        (("--against", "RUN", "--markdown"), "--against makes a page"),
-        (("--history", "tarnctl", "--against", "RUN"), "leave out RUN"),
+        (("--against", "nowhere"), "nowhere: is not a run folder"),
+        (("--against", "RUN", "--markdown"), "--against writes a page"),
+        (("--history", "tarnctl", "--against", "RUN"), "remove RUN"),
     ],
 )
 def test_what_cannot_be_laid_side_by_side_is_refused(place: Path, run: Path, words: tuple[str, ...], said: str) -> None:
@@ -214,8 +214,8 @@ def test_a_run_that_was_killed_has_a_report_of_what_was_measured(place: Path, ru
     done = _type(place, "report", str(killed))
     assert done.returncode == 0, done.stderr
     page = (killed / "report.html").read_text(encoding="utf-8")
-    assert "cut short" in page
-    assert "cases have changed since or are gone" in page, "the case file is not where it was, seen from there"
+    assert "This run did not finish" in page
+    assert "cases have changed since this run" in page, "the case file is not where it was, seen from there"
 
 
 def test_what_is_not_a_run_is_said_so(place: Path, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_what_is_not_a_run_is_said_so(place: Path, tmp_path: Path) -> None:
     assert "not a run folder" in done.stderr
     nothing = _type(tmp_path, "report", HOME=str(tmp_path))
     assert nothing.returncode == 2
-    assert "no run is here" in nothing.stderr
+    assert "there is no run" in nothing.stderr
 
 
 def test_a_page_that_cannot_be_written_is_an_error_with_its_place(place: Path, tmp_path: Path) -> None:

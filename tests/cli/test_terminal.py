@@ -79,7 +79,7 @@ def test_one_calm_block_is_drawn_and_nothing_of_it_is_left(
         assert seen >= 3
         assert HEAD not in screen, "the block is gone once there is a result"
         assert screen.count("Evaluating knots on") == 1
-        assert screen.count("8 cases, each 2 times") == 1
+        assert screen.count("8 cases, 2 repeats each") == 1
         assert "Run saved in runs/" in screen
         assert all(len(line) <= columns for line in screen.splitlines())
         left = screen.split("Evaluating", 1)[1].split("code=", 1)[0].strip("\n").splitlines()

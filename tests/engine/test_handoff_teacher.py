@@ -279,5 +279,5 @@ def test_cases_of_a_skill_are_written_by_hand_off_in_a_folder_that_is_named(here
 def test_a_folder_belongs_to_one_run_at_a_time(here: Path) -> None:
     with asking_in([(here / "questions", "skill")]):
         settings = _settings("", teacher="handoff/questions", models=(), base_url=None)
-        with pytest.raises(UsageError, match="another process is at work"):
+        with pytest.raises(UsageError, match="another process is using this run"):
             generate(_order(evaluate=False, wait=False), settings=settings)

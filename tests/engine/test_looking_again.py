@@ -167,7 +167,7 @@ def test_copies_of_earlier_answers_are_not_pooled(skill: Make, run: Any) -> None
         for repeats in (1, None):
             again = run(folder, ["any"], base_url=provider.url, repeats=repeats, fresh=True)
             assert again.evaluation.students[0].lifts[0].pairs == 12
-            assert again.evaluation.students[0].sentence.endswith("copies of earlier ones, and count once")
+            assert again.evaluation.students[0].sentence.endswith("copies of earlier ones and count once")
 
 
 def test_an_edited_or_renamed_skill_is_a_further_version(skill: Make, run: Any, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_scripted_students_have_looks_only_where_a_ledger_is_named(
     run(folder, [student], ledger="ci/looks.jsonl")
     assert len(LookLedger(tmp_path / "ci" / "looks.jsonl").read()) == 1
     again = run(folder, [student], ledger="ci/looks.jsonl")
-    assert _is_told(again.evaluation.notes, "nothing was asked")
+    assert _is_told(again.evaluation.notes, "no model was asked")
 
 
 def _append(path: Path, look: Look, name: str) -> None:

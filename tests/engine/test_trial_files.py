@@ -113,7 +113,7 @@ FULL_DISK = """
 def test_a_disk_that_fills_up_is_noted_once_and_what_was_committed_stays(path: Path) -> None:
     notes = helper(FULL_DISK, str(path)).splitlines()
     assert len(notes) == 1
-    assert notes[0].endswith("nothing more is kept")
+    assert notes[0].endswith("no more answers are cached")
     with SqliteStore(path) as store:
         found = [number for number in range(1_000) if store.recall(f"t{number}", fingerprint="f")]
     assert store.notes == ()

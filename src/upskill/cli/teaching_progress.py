@@ -7,7 +7,7 @@ from upskill.cli.live_display import StepProgress
 from upskill.domain import Skill, Trial, TrialPlan
 from upskill.workflows.progress import RunProgress
 
-_ANSWERS = "answers, at most"
+_ANSWERS = "answers"
 
 
 class TimedProgress(StepProgress):

@@ -82,5 +82,5 @@ def current_bill() -> Bill:
     """The bill of the block we are in. Raises `UnbilledCall` outside of any."""
     bill = _BILL.get()
     if bill is None:
-        raise UnbilledCall("a model was called outside of `billing`, so that nobody would know what the call was for")
+        raise UnbilledCall("a model was called outside of `billing`, so the purpose of the call is unknown")
     return bill

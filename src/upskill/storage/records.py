@@ -66,7 +66,7 @@ def read_record(path: Path, adapter: TypeAdapter[R], *, wanted: str, missing: st
         record = adapter.validate_json(read_plain(path))
     except FileNotFoundError:
         raise UsageError(
-            f"{path.parent}: {missing}: it has no {path.name}", hint="list the runs with `upskill runs`"
+            f"{path.parent}: {missing} (it has no {path.name})", hint="list the runs with `upskill runs`"
         ) from None
     except ValidationError as error:
         raise EngineError(on_one_line(f"{path}: cannot be read as {wanted}: {first_problem(error)}")) from None

@@ -217,7 +217,7 @@ def read_run(folder: Path) -> RunRecord:
         folder / RUN_FILE,
         _RECORD,
         wanted=RUN_FORMAT,
-        missing="not a run folder",
+        missing="is not a run folder",
         other="read it with the version of upskill that wrote it",
     )
     _require_sound(record, folder / RUN_FILE)

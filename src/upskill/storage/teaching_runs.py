@@ -201,6 +201,6 @@ def read_teaching_run(folder: Path) -> TeachingRecord:
         folder / TEACHING_FILE,
         _RECORD,
         wanted=TEACHING_FORMAT,
-        missing="not a run folder of `generate`",
+        missing="is not a run folder of `generate`",
         other="resume it with the version of upskill that wrote it",
     )

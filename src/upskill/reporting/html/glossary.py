@@ -32,7 +32,7 @@ def _word(name: str, meaning: str, seen: str = "") -> Word:
 
 WORDS: tuple[Word, ...] = (
     _word("baseline", "The answers without the skill."),
-    _word("cache", "Answers kept for a week, so that an unchanged question is not paid for twice."),
+    _word("cache", "Answers kept for a week, so an unchanged request is not paid for twice."),
     _word("case", "One task for a model, with the checks that decide whether it was done.", "cases?"),
     _word(
         "check",

@@ -290,7 +290,7 @@ def _check_order(order: EvaluationOrder) -> None:
     if order.repeats is not None and order.repeats < 1:
         raise UsageError(f"--runs must be at least 1, or auto, not {order.repeats}")
     if order.min_lift is not None and not -1 <= order.min_lift <= 1:
-        raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="0.1 is 10 points")
+        raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="write 10 points as 0.1")
     if order.min_lift is not None and not order.baseline and order.previous is None:
         raise UsageError("--min-lift needs answers without the skill", hint="remove --no-baseline")
     if order.ceiling is not None and (not order.baseline or order.previous is not None):
