@@ -59,4 +59,4 @@ def test_without_any_key_the_plan_is_priced_for_the_strongest_teacher(upskill: U
     assert "note: opus: ANTHROPIC_API_KEY is not set" in written.stdout
     real = upskill("generate", "parse YAML")
     assert real.returncode == 3
-    assert "there is no teacher: none of these keys is set" in real.stderr
+    assert "there is no teacher, because none of these keys is set" in real.stderr

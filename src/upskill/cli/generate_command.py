@@ -86,7 +86,7 @@ _DASHES = ("–", "—", "‑")
     "--plan",
     "plan_file",
     metavar="FILE",
-    help="The facts that cases ask about. If FILE does not exist, the plan is written there for you to edit.",
+    help="A plan: the facts that cases ask about. If FILE does not exist, a plan is written there for you to edit.",
 )
 @click.option(
     "--anyway", is_flag=True, help="Continue even if no skill can help these models, or nothing is left to fix."

@@ -177,7 +177,7 @@ def _plots(pictures: "tuple[Picture, ...]", folder: Path, *, say: bool) -> dict[
     from upskill.workflows.evaluating.plots import draw_all, write_plots
 
     if not pictures:
-        raise UsageError("this run has nothing to draw")
+        raise UsageError("this run has no results to draw")
     for path in write_plots(draw_all(pictures), folder):
         print_lines(str(path), err=not say, wrap=False)
     return {picture.title: (folder / f"{picture.name}.svg").as_posix() for picture in pictures}

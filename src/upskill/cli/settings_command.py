@@ -12,7 +12,7 @@ from upskill.cli.output import console, print_json, print_lines
 @options.JSON
 @options.NO_COLOR
 def command(as_json: bool, no_color: bool) -> None:
-    """Show every setting, its value here, and where the value comes from."""
+    """Show every setting, its value in this folder, and where the value comes from."""
     from upskill.reporting.listings import show_rows
     from upskill.settings import URLS, resolve_settings, without_secrets
 

@@ -128,7 +128,7 @@ def resolve_model(
     typed = name
     name = name.strip()
     if not name:
-        raise UsageError("a model needs a name", hint="for example -m haiku, or -m anything --base-url URL")
+        raise UsageError("a model needs a name", hint="for example -m haiku, or -m NAME --base-url URL")
     if (instead := _no_model(typed, name)) is not None:
         return instead
     if base_url is not None:

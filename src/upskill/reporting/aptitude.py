@@ -29,11 +29,9 @@ def aptitude_figures(one: Aptitude) -> str:
         return f"{percent(one.baseline)} without a skill"
     before, after = percents(one.lift.rate_against, one.lift.rate, one.lift.mean)
     interval = one.lift.these_cases
-    known = "exactly" if interval.low == interval.high else confidence_interval(one.lift, interval)
-    return (
-        f"{before} without a skill, {after} with the passage in the prompt "
-        f"({points(one.lift.mean)} points, {known}, {count(one.cases, 'practice case')})"
-    )
+    known = " on these" if interval.low == interval.high else f", {confidence_interval(one.lift, interval)},"
+    lift = f"{points(one.lift.mean)} points{known} {count(one.cases, 'practice case')}"
+    return f"{before} without a skill, {after} with the passage in the prompt ({lift})"
 
 
 def rung_figures(one: Aptitude) -> str:

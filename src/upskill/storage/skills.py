@@ -167,7 +167,7 @@ def copy_skill(source: Path, target: Path) -> None:
     if target.exists() or target.is_symlink():
         raise UsageError(f"{shown}: already exists", hint="name a folder that does not exist yet")
     if target.resolve().is_relative_to(root):
-        raise UsageError(f"{shown}: is inside the skill that would be copied", hint="name a folder outside it")
+        raise UsageError(f"{shown} is inside the skill that is copied", hint="name a folder outside it")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         for file in found:

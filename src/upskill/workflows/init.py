@@ -23,7 +23,7 @@ EXAMPLE = (
         source="session.jsonl", path="session.jsonl", about="a session: a coding agent learns an invented tool"
     ),
     ExampleFile(source="teacher.yaml", path="teacher.yaml", about="a scripted teacher, which writes the skill"),
-    ExampleFile(source="student.yaml", path="student.yaml", about="a scripted model, which is measured"),
+    ExampleFile(source="small-model.yaml", path="small-model.yaml", about="a scripted model, which is measured"),
     ExampleFile(source="upskill.toml", path="upskill.toml", about="settings: teacher, model and number of cases"),
     ExampleFile(source="local_model.py", path="local_model.py", about="serves a small real model, without a key"),
     ExampleFile(source="skills.yml", path=".github/workflows/skills.yml", about="measures the skill in CI"),

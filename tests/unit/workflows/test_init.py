@@ -17,7 +17,7 @@ def test_what_is_written_is_valid_and_whole(tmp_path: Path) -> None:
     assert {path.relative_to(demo).as_posix() for path in demo.rglob("*") if path.is_file()} == {
         one.path for one in EXAMPLE
     }
-    for script in ("teacher.yaml", "student.yaml"):
+    for script in ("teacher.yaml", "small-model.yaml"):
         assert load_script(str(demo / script)).rules
     workflow = yaml.safe_load((demo / ".github" / "workflows" / "skills.yml").read_text(encoding="utf-8"))
     assert {"run": "upskill cases check skills/harbour"} in workflow["jobs"]["skills"]["steps"]

@@ -251,7 +251,9 @@ def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[
             hint="name a session, a document, or the folder of a skill",
         )
     if left_out:
-        notes.append(f"{folder.as_posix()}: {left_out:,} files did not fit and were skipped; prose was read first")
+        notes.append(
+            f"{folder.as_posix()}: {left_out:,} files exceed the size limit and were skipped; documents are read before code"
+        )
     return found
 
 

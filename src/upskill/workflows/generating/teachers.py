@@ -88,7 +88,7 @@ def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
         if ready and (endpoint.package is None or is_installed(endpoint.package)):
             return endpoint
     raise ProviderError(
-        f"there is no teacher: none of these keys is set: {', '.join(wanted)}",
+        f"there is no teacher, because none of these keys is set: {', '.join(wanted)}",
         hint="set one of them, or use a local model: --model NAME --base-url http://localhost:8080/v1",
     )
 
