@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import skills_ref
+from tools import recording
 
 from cli.conftest import Upskill
 
@@ -33,6 +34,9 @@ def test_the_example_leads_from_a_session_to_a_skill_and_a_worse_skill_does_wors
     assert [(one["passed"], one["of"]) for one in generated["attempts"]] == [(2, 4), (4, 4)]
     assert skills_ref.validate(demo / "skills" / "harbour") == []
     assert (demo / generated["run"] / "report.html").is_file()
+    recorded = recording.shown(recording.CAST.read_text(encoding="utf-8"))
+    assert "attempts on practice cases: 2/4, 4/4" in recorded, "make recording"
+    assert f"(+{generated['held_out']['students'][0]['lifts'][0]['mean']:.0%} points".replace("%", "") in recorded
 
     measured = _measured(upskill, demo)
     skill = demo / "skills" / "harbour" / "SKILL.md"
