@@ -73,7 +73,7 @@ def test_few_cases_get_their_advice_and_their_limit_with_the_result(upskill: Ups
     done = upskill("eval", cases_of(quay, GOOD, UNPROVEN), "-m", f"scripted/{quay}/student.yaml", "--fresh", "-v")
     said = done.stdout + done.stderr
     assert said.count("decide it: upskill cases write") == 1
-    assert done.stdout.count("2 cases cannot exclude that the skill breaks up to 78% of new cases") == 1
+    assert done.stdout.count("2 cases cannot rule out that the skill breaks up to 78% of new cases") == 1
 
 
 def test_programs_take_long_so_it_is_said_that_they_are_run(upskill: Upskill, quay: Path) -> None:

@@ -35,10 +35,11 @@ _STATES = {
 )
 @options.JSON
 def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: bool) -> int:
-    """List the open questions of a hand-off, or answer one.
+    """List the unanswered questions of a hand-off, or answer one.
 
-    DIR is the folder of the hand-off, or its subfolder cases or skill. The teacher `handoff` asks through files: each
-    question is a folder with question.md and schema.json. Answer cases and skill in two conversations that
+    A hand-off is a folder in which a run with `--model handoff` writes its questions to the teacher. You or your agent
+    answer them. DIR is this folder, or its subfolder `cases` or `skill`. Each question is a folder with question.md and
+    schema.json. Answer cases and skill in two conversations that
     share no context.
 
     Exit codes: 0 listed or accepted; 2 wrong usage, or the answer was rejected. With --wait and no open question: 1 the

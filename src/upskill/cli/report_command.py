@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("run", type=click.Path(path_type=Path), required=False)
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write the page to.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write the report to."
+)
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @click.option(
     "--plots",

@@ -60,7 +60,7 @@ class _Age(click.ParamType[timedelta]):
 @options.dry_run("Show which runs would be removed; remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before removing.")
 @click.option("-d", "--dir", "--runs-dir", "runs_dir", metavar="DIR", help="Where run folders are.  [default: runs]")
-@click.option("--csv", metavar="FILE", help="Write one row per run and model; - is stdout.")
+@click.option("--csv", metavar="FILE", help="Write a CSV file with one row per run and model; - is stdout.")
 @options.JSON
 @options.NO_COLOR
 def command(

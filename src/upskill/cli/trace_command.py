@@ -14,7 +14,12 @@ from upskill.cli.output import console, print_document, print_json, print_lines
 
 @click.command("trace")
 @click.argument("source", metavar="PATH|last|last:AGENT")
-@click.option("--digest", "digest_only", is_flag=True, help="Print only the digest, as Markdown.")
+@click.option(
+    "--digest",
+    "digest_only",
+    is_flag=True,
+    help="Print only the digest: what a teacher would read of the session, as Markdown.",
+)
 @options.JSON
 @click.option("--budget", type=int, metavar="N", help="At most N tokens in the digest.  [default: 6000]")
 @options.NO_COLOR

@@ -118,7 +118,7 @@ def read_answer(value: Json, problems: list[str], *, where: str) -> Answer | Non
         problems.append(f"{where}: `removed` must be a list of names of files of the case")
         return None
     if not text.strip() and not files and not removed:
-        problems.append(f"{where} is empty; the empty answer is tried anyway")
+        problems.append(f"{where} is empty; remove it, because every case is tested with an empty answer anyway")
         return None
     return Answer(text=text, files=files, removed=tuple(map(str, removed)))
 

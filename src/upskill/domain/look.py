@@ -150,7 +150,7 @@ class PooledCase:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookTerms:
-    """The threshold of a look, and the earlier answers that count."""
+    """How strict one verdict on these cases is, and which answers of earlier runs it counts."""
 
     level: float
     """One-sided error level."""

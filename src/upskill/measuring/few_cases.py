@@ -25,7 +25,7 @@ def breakage_note(*, cases: int, families: int) -> str | None:
     if not 0 < families < ENOUGH_AGAINST_BREAKAGE:
         return None
     broken = f"breaks up to {most_broken(families):.0%} of new cases"
-    return f"{_counted(cases, families)} cannot exclude that the skill {broken}"
+    return f"{_counted(cases, families)} cannot rule out that the skill {broken}"
 
 
 def most_broken(families: int) -> float:

@@ -118,7 +118,7 @@ def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
         )
     repeats = max(ENOUGH_REPEATS, 2 * ceil(done))
     return NextStep(
-        "repeat each case more often to decide it", f"{_eval(evaluation, asked, {'undecided'})} --runs {repeats}"
+        "ask each case more often, to get a verdict", f"{_eval(evaluation, asked, {'undecided'})} --runs {repeats}"
     )
 
 

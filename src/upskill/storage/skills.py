@@ -142,7 +142,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
     if len(skill.files) > MOST_HANDED_FILES or size > MOST_HANDED_BYTES:
         raise UsageError(
             f"{skill.name}: {len(skill.files):,} files of {size:,} bytes are too much for a sandbox",
-            hint=f"at most {MOST_HANDED_FILES} files and {MOST_HANDED_BYTES:,} bytes; or use --harness chat",
+            hint=f"reduce it to {MOST_HANDED_FILES} files and {MOST_HANDED_BYTES:,} bytes, or use --harness chat",
         )
     known = {file.path: file.sha256 for file in skill.files}
     contents: dict[str, bytes] = {}
@@ -177,7 +177,7 @@ def copy_skill(source: Path, target: Path) -> None:
             copy.chmod(file.source.stat().st_mode & 0o777)  # never setuid, setgid or sticky
         beside.rename(target)
     except OSError as error:
-        raise EngineError(f"{shown}: the skill cannot be copied to it ({error.strerror})") from error
+        raise EngineError(f"{shown}: cannot copy the skill here ({error.strerror})") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

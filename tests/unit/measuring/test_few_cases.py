@@ -22,11 +22,11 @@ def test_few_cases_and_few_families_are_told_that_more_beat_repeats() -> None:
 
 def test_below_twenty_the_share_that_could_be_broken_is_named() -> None:
     assert breakage_note(cases=12, families=12) == (
-        "12 cases cannot exclude that the skill breaks up to 22% of new cases"
+        "12 cases cannot rule out that the skill breaks up to 22% of new cases"
     )
-    assert breakage_note(cases=1, families=1) == "1 case cannot exclude that the skill breaks up to 95% of new cases"
+    assert breakage_note(cases=1, families=1) == "1 case cannot rule out that the skill breaks up to 95% of new cases"
     assert breakage_note(cases=40, families=5) == (
-        "40 cases in 5 families cannot exclude that the skill breaks up to 45% of new cases"
+        "40 cases in 5 families cannot rule out that the skill breaks up to 45% of new cases"
     )
     assert breakage_note(cases=20, families=20) is None
 

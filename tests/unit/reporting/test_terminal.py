@@ -66,7 +66,7 @@ LONG = "an-organisation-with-a-long-name/a-model-with-an-even-longer-name-instru
 NOTES = (
     "the skill is offered with 14 files that no student with tools has opened, such as references/first-steps.md",
     "2 cases were left out",
-    "9 cases cannot exclude that the skill breaks up to 28% of new cases",
+    "9 cases cannot rule out that the skill breaks up to 28% of new cases",
     "18 of 36 answers were cut at 2,048 tokens (with skill 18); --max-output-tokens raises the limit",
     "repeats returned the same answers, so each case counts once",
 )

@@ -67,7 +67,7 @@ WORDS: tuple[Word, ...] = (
         "is dropped.",
         "pairs?",
     ),
-    _word("points", "The difference between two percentages.", "points?"),
+    _word("points", "The unit of the difference between two percentages.", "points?"),
     _word("practice case", "A case whose failures the teacher sees while it revises the skill.", "practice"),
     _word("recall", f"A label of a case: {LABEL_MEANINGS['recall']}."),
     _word("repeat", "The same case asked again.", "repeats?"),

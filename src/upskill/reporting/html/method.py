@@ -75,7 +75,7 @@ def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
     if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield _capital(ceiling)
     if report.lifts and report.lifts[0].corrected is not None:
-        yield f"Corrected for selection: {_without_selection(report.lifts[0])}."
+        yield f"Corrected for stopping at a verdict: {_without_selection(report.lifts[0])}."
     if (judged := judge_error_words(report)) is not None:
         yield f"Corrected for the judge's errors: {judged}."
     offered = report.arm("offered")
@@ -93,7 +93,7 @@ def _capital(sentence: str) -> str:
 
 def _without_selection(lift: Lift) -> str:
     corrected = f"{points(lift.corrected or 0.0)} points instead of {points(lift.mean)}"
-    return f"{corrected}. Lifts that are large enough for a verdict are overestimates on average"
+    return f"{corrected}. A lift measured when it has just become clear is too large on average"
 
 
 def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]:
@@ -121,7 +121,8 @@ def _plan(evaluation: Evaluation) -> str:
     repeats = count(evaluation.repeats, "repeat")
     if evaluation.design == "sequential":
         return f"up to {repeats} of every case{where}; stops as soon as the result is clear"
-    return f"{repeats} of every case{where}"
+    often = "each case once" if evaluation.repeats == 1 else f"{repeats} of every case"
+    return f"{often}{where}"
 
 
 def _harness(name: str) -> str:

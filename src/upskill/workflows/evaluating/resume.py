@@ -142,9 +142,9 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
     """Raise, with everything that differs now, where a run cannot be resumed."""
     problems = []
     if prepared.skill.digest != record.skill_digest:
-        problems.append(f"the skill {prepared.skill.name} has changed since this run")
+        problems.append(f"the skill {prepared.skill.name} has changed since this run started")
     if (None if prepared.previous is None else prepared.previous.digest) != record.previous_digest:
-        problems.append("the older version of the skill has changed since this run")
+        problems.append("the older version of the skill has changed since this run started")
     if [case.digest for case in prepared.plan.cases] != [case.digest for case in record.cases]:
         problems.append(
             "the cases have changed since this run; `upskill regrade` applies changed checks to stored answers"
