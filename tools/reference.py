@@ -86,7 +86,7 @@ def _trust(name: str) -> str:
     if name in settings.URLS:
         return "unless on this machine"
     if name in trust.WRITTEN:
-        return "outside the project"
+        return "always" if name == "ledger" else "outside the project"
     if name in trust.MODELS:
         return "for a hand-off outside the project"
     if name in trust.CAPS:
