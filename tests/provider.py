@@ -112,6 +112,8 @@ class Provider:
             fcntl.flock(self._turn, fcntl.LOCK_EX)
         self._thread.start()
         if not self._ready.wait(10):
+            if self._turn is not None:
+                self._turn.close()
             raise RuntimeError("the loopback provider did not start; is its port taken?")
         return self
 

@@ -188,7 +188,10 @@ def _say(target: Path, *, open_it: bool, quiet: bool = False) -> None:
     if open_it:
         import webbrowser
 
-        webbrowser.open(target.resolve().as_uri())
+        if not webbrowser.open(target.resolve().as_uri()):
+            print_lines(
+                f"no browser could be opened; open this file yourself: {target.resolve()}", err=True, wrap=False
+            )
 
 
 def _file_name(name: str) -> str:

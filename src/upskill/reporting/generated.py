@@ -80,7 +80,10 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
     skill = generated.skill
     files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
-    cases = f"cases: {learn} practice, {held_out} held-out, {negative} unrelated"
+    reports = () if generated.evaluation is None else generated.evaluation.students
+    used = max((report.lifts[0].cases or 0 for report in reports if report.lifts), default=0)
+    stopped = f" ({used} were enough)" if 0 < used < held_out and generated.proven else ""
+    cases = f"cases: {learn} practice, {held_out} held-out{stopped}, {negative} unrelated"
     which = ", the revision" if generated.saved is None and generated.kept is not None else ""
     yield f"{skill.name}{which}: SKILL.md ~{skill.tokens} tokens{files}; {cases}"
     if len(generated.attempts) > 1 or any(one.passed < one.of for one in generated.attempts):

@@ -109,7 +109,8 @@ def _cases_in_doubt(evaluation: Evaluation) -> bool:
 def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
     """More repeats while they still narrow the interval; more cases once they hardly do, or where there are too few."""
     undecided = [report for report in evaluation.students if report.verdict == "undecided"]
-    done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
+    pairs = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
+    done = max(pairs, evaluation.repeats if evaluation.design == "fixed" else 0)  # copies were asked, and count once
     few = any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided)
     copies = any("copies" in (report.stopped, report.end) for report in undecided)
     if few or copies or done >= ENOUGH_REPEATS:

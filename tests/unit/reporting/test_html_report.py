@@ -128,7 +128,7 @@ def test_a_run_that_was_cut_short_says_so_first() -> None:
 @pytest.mark.parametrize(
     ("changes", "plan"),
     [
-        ({"repeats": 1}, "1 repeat of every case, without the skill and with the skill"),
+        ({"repeats": 1}, "each case once, without the skill and with the skill"),
         ({"repeats": 3}, "3 repeats of every case, without the skill and with the skill"),
         (
             {"repeats": 5, "design": "sequential"},

@@ -82,6 +82,12 @@ def _line(row: GlanceRow, cells: Sequence[str], widths: Sequence[int], glyphs: G
     return line
 
 
+def _confidence(rows: Sequence[GlanceRow]) -> str:
+    """The confidence of the rows, where all have the same one."""
+    found = {row.confidence for row in rows if row.interval}
+    return found.pop() if len(found) == 1 else f"{USUAL} unless stated"
+
+
 def _key(glance: Glance, width: int, *, plain: bool) -> Text:
     """What the dots are, and what the figures in brackets are; what has no room is left out, from the end."""
     glyphs, rows = (ASCII if plain else UNICODE), glance.rows
@@ -92,7 +98,7 @@ def _key(glance: Glance, width: int, *, plain: bool) -> Text:
     if reach and len(rows) > 1:
         parts.append(f"here: {reach}")
     if any(row.interval for row in rows):
-        parts.append(f"lift in points ({USUAL})")
+        parts.append(f"lift in points ({_confidence(rows)})")
     while cell_len("   ".join(parts)) > width:
         parts.pop()
     return Text("   ".join(parts), style="dim")

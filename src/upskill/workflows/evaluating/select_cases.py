@@ -65,7 +65,9 @@ def cases_that_count(
     total = sum(gone.values())
     are = "case is" if total == 1 else "cases are"
     others = count(len(counted), "held-out case" if found["held-out"] == len(counted) else "other case")
-    return CountedCases(cases=counted, notes=(f"{words} {are} skipped; the result is for {others}",))
+    return CountedCases(
+        cases=counted, notes=(f"{words} {are} skipped; {others} {'is' if len(counted) == 1 else 'are'} used",)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,4 +130,4 @@ def _notes(rejected: Sequence[Qualification], counted: Sequence[Qualification]) 
         names = (
             "" if len(unproven) == len(counted) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
         )
-        yield f"{len(unproven)} of {len(counted)} cases are unproven{names}; `upskill cases check` shows why"
+        yield f"{len(unproven)} of {len(counted)} cases {'is' if len(unproven) == 1 else 'are'} unproven{names}; `upskill cases check` shows why"
