@@ -128,7 +128,7 @@ def test_a_rejected_case_is_not_run_and_the_report_says_so(upskill: Upskill, qua
     assert not any("editor" in prompt for prompt in asked)
     assert [one["state"] for one in found["case_states"]] == ["qualified", "unproven", "rejected"]
     assert "case editor is rejected and not run: the empty answer passes" in found["notes"]
-    assert "1 of 2 cases are unproven (file); `upskill cases check` shows why" in found["notes"]
+    assert "1 of 2 cases is unproven (file); `upskill cases check` shows why" in found["notes"]
 
 
 def test_lift_is_told_per_label_where_there_is_more_than_one(upskill: Upskill, quay: Path) -> None:

@@ -144,7 +144,8 @@ def command(
     """Write a skill for TASK, from what the teacher knows or from a session, and measure whether it helps a model.
 
     --from SKILL improves an existing skill. The new version replaces it only if it is shown to be better on held-out
-    cases, which the teacher never sees. --from RUN --feedback FILE improves it from your comments on answers.
+    cases, which the teacher does not see while it writes the skill. --from RUN --feedback FILE improves it from your
+    comments on answers.
 
     Exit codes: 0 done, even if the skill is not proven; 1 a requirement was not met, or the draft has dangerous
     content that was not accepted; 2 wrong usage; 3 failed, no verdict, no skill can help these models, or questions

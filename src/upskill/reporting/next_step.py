@@ -109,10 +109,10 @@ def _cases_in_doubt(evaluation: Evaluation) -> bool:
 def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
     """More repeats while they still narrow the interval; more cases once they hardly do, or where there are too few."""
     undecided = [report for report in evaluation.students if report.verdict == "undecided"]
-    pairs = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
-    done = max(pairs, evaluation.repeats if evaluation.design == "fixed" else 0)  # copies were asked, and count once
+    done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
     few = any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided)
-    copies = any("copies" in (report.stopped, report.end) for report in undecided)
+    counted_once = evaluation.design == "fixed" and evaluation.repeats >= ENOUGH_REPEATS and done <= 1
+    copies = counted_once or any("copies" in (report.stopped, report.end) for report in undecided)
     if few or copies or done >= ENOUGH_REPEATS:
         return NextStep(
             "write more cases, since these cannot decide it", f"upskill cases write {folder} -o more-cases.json"

@@ -58,7 +58,7 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuredLift:
-    """What the skill did for one student on cases that the teacher never saw."""
+    """What the skill did for one student on cases that the teacher did not see while it wrote the skill."""
 
     model: str
     resolved: str

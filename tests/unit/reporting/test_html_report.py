@@ -154,7 +154,7 @@ def test_the_lift_corrected_for_the_errors_of_a_judge_is_part_of_the_method() ->
 
 def test_the_lift_without_what_passing_a_threshold_added_is_part_of_the_method() -> None:
     chosen = page(evaluation(report(lifts=(lift(mean=0.29, corrected=0.12),))))
-    assert "Corrected for selection: " in chosen
+    assert "Corrected for stopping at a verdict: " in chosen
     assert "+12 points instead of +29. A lift measured when it has just become clear is too large on average" in chosen
     assert "Corrected for selection" not in page()
 

@@ -100,7 +100,7 @@ def test_a_check_that_any_answer_passes_is_told_in_the_words_of_the_qualifier() 
 
     teacher = CaseTeacher(spoil=empty)
     assert uses(written(teacher, CaseCounts(learn=2, held_out=2, negative=0))) == (2, 2, 0)
-    assert "the empty answer passes; `excludes` alone asks for nothing" in teacher.asked[1].messages[0].text
+    assert "the empty answer passes; `excludes` alone requires nothing" in teacher.asked[1].messages[0].text
 
 
 def test_what_stays_bad_after_two_rewrites_is_dropped_and_named() -> None:

@@ -50,7 +50,8 @@ WORDS: tuple[Word, ...] = (
     ),
     _word(
         "held-out case",
-        "A case that the teacher never sees. The verdict on a generated skill comes from these cases only.",
+        "A case that the teacher does not see while it writes the skill. The verdict on a generated skill comes from "
+        "these cases only.",
         "held-out",
     ),
     _word("leaks", f"A label of a case: {LABEL_MEANINGS['leaks']}."),

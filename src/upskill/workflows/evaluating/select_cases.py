@@ -130,4 +130,5 @@ def _notes(rejected: Sequence[Qualification], counted: Sequence[Qualification]) 
         names = (
             "" if len(unproven) == len(counted) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
         )
-        yield f"{len(unproven)} of {len(counted)} cases {'is' if len(unproven) == 1 else 'are'} unproven{names}; `upskill cases check` shows why"
+        are = "is" if len(unproven) == 1 else "are"
+        yield f"{len(unproven)} of {len(counted)} cases {are} unproven{names}; `upskill cases check` shows why"

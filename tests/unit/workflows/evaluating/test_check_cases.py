@@ -23,7 +23,7 @@ def test_rejected_cases_are_left_out_and_named_and_unproven_ones_are_marked() ->
         "case broken-1 is rejected and not run: the empty answer passes",
         "case broken-2 is rejected and not run: the empty answer passes",
         "2 more cases are rejected and not run; see `upskill cases check`",
-        "1 of 2 cases are unproven (file); `upskill cases check` shows why",
+        "1 of 2 cases is unproven (file); `upskill cases check` shows why",
     )
 
 

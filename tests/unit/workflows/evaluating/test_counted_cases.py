@@ -25,8 +25,8 @@ def some(*uses: CaseUse | None) -> list[Case]:
         ((None, None), "c0 c1", ""),
         (("learn", "learn"), "c0 c1", ""),
         (("held-out", "learn", "negative", "learn"), "c0", "2 practice and 1 unrelated cases are skipped"),
-        (("held-out", "learn"), "c0", "1 practice case is skipped; the result is for 1 held-out case"),
-        (("held-out", None, "learn"), "c0 c1", "is for 2 other cases"),
+        (("held-out", "learn"), "c0", "1 practice case is skipped; 1 held-out case is used"),
+        (("held-out", None, "learn"), "c0 c1", "2 other cases are used"),
         (("learn", "negative"), "c0", "1 unrelated case is skipped"),
         (("negative", "negative"), "c0 c1", ""),
         ((), "", ""),
@@ -49,7 +49,7 @@ def test_whoever_asks_for_every_case_gets_every_case() -> None:
 def test_cases_that_nobody_has_learned_from_all_count_but_the_negative_ones() -> None:
     found = cases_that_count(some("held-out", "learn", "negative", None), learned=False)
     assert [case.id for case in found.cases] == ["c0", "c1", "c3"]
-    assert found.notes == ("1 unrelated case is skipped; the result is for 3 other cases",)
+    assert found.notes == ("1 unrelated case is skipped; 3 other cases are used",)
     assert cases_that_count(some("held-out", "learn"), learned=False).notes == ()
 
 
