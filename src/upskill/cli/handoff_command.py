@@ -38,9 +38,8 @@ def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: b
     """List the unanswered questions of a hand-off, or answer one.
 
     A hand-off is a folder in which a run with `--model handoff` writes its questions to the teacher. You or your agent
-    answer them. DIR is this folder, or its subfolder `cases` or `skill`. Each question is a folder with question.md and
-    schema.json. Answer cases and skill in two conversations that
-    share no context.
+    answer them. DIR is the hand-off folder, or its subfolder `cases` or `skill`. Each question is a folder with
+    question.md and schema.json. Answer cases and skill in two conversations that share no context.
 
     Exit codes: 0 listed or accepted; 2 wrong usage, or the answer was rejected. With --wait and no open question: 1 the
     run has finished; 3 it was interrupted, and asks again when it is resumed.

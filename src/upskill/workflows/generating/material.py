@@ -252,7 +252,7 @@ def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[
         )
     if left_out:
         notes.append(
-            f"{folder.as_posix()}: {left_out:,} files were skipped at the size limit; documents are read before code"
+            f"{folder.as_posix()}: {left_out:,} files were skipped at the total size limit; documents are read first"
         )
     return found
 

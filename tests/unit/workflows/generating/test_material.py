@@ -77,7 +77,7 @@ def test_of_a_large_repository_the_prose_still_comes_first_and_the_rest_is_count
     (repository / "README.md").write_text("Read me.")
     gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
     assert gathered.material.documents[0].name == "README.md"
-    assert any("skipped at the size limit" in note for note in gathered.notes)
+    assert any("total size limit" in note for note in gathered.notes)
     assert not any("more than 40" in note for note in gathered.notes)
     (repository / "one-more.py").write_text("x")
     gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
