@@ -58,7 +58,9 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     figures = r"\+100 points, 95% CI \+\d+ to \+100"
     assert re.fullmatch(rf"The skill was saved: it helps on [78] held-out cases \({figures}\)\.", lines[0])
     assert re.match(r"any  ○━+●    0% → 100%  \+100 ", lines[1])
-    assert re.fullmatch(r"quarn: SKILL\.md ~\d+ tokens; cases: 4 practice, 8 held-out, 2 unrelated", lines[3])
+    assert re.fullmatch(
+        r"quarn: SKILL\.md ~\d+ tokens; cases: 4 practice, 8 held-out \(7 were enough\), 2 unrelated", lines[3]
+    )
     assert lines[4].startswith("attempts on practice cases: ")
     assert lines[5].startswith("spent: teacher ")
     assert lines[-2] == "Saved to ./skills/quarn"

@@ -240,7 +240,7 @@ def test_last_says_where_it_looked_when_nothing_is_there(upskill: Upskill, home:
     assert done.returncode == 2
     for place in (".claude/projects", ".codex/sessions", ".gemini/tmp", ".local/share/opencode"):
         assert f"{home}/{place}" in done.stderr
-    assert "error: last: no session of this folder was found" in done.stderr
+    assert "error: last: no session was recorded in this folder" in done.stderr
     named = upskill("trace", "last:codex")
     assert ".claude" not in named.stderr
     assert "last:codex" in upskill("trace", "last:cursor").stderr

@@ -97,7 +97,7 @@ def test_grading_again_keeps_judgements_and_refuses_to_need_new_ones(skill: Make
         changed = regrade(ran.run)
         assert "2 of 4 grades changed" in changed.notes[0]
         meta.write_text(meta.read_text().replace("is polite", "is rude"))
-        with pytest.raises(UsageError, match="1 of 1 cases would need a new judgement") as caught:
+        with pytest.raises(UsageError, match="1 of 1 cases need a new judgement") as caught:
             regrade(ran.run)
         assert "--judge" in str(caught.value.hint)
         assert len(provider.requests) == asked

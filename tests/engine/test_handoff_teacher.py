@@ -245,7 +245,7 @@ def test_a_hand_off_is_not_measured_and_its_price_and_time_are_unknown(here: Pat
     with pytest.raises(UsageError, match="there is no model to measure") as refused:
         plan_generate(_order(), settings=_settings("http://127.0.0.1:9", models=(), base_url=None))
     assert "--eval-model" in str(refused.value.hint)
-    with pytest.raises(UsageError, match="is not measured"):
+    with pytest.raises(UsageError, match="but not be measured"):
         plan_generate(_order(), settings=_settings("", models=("handoff/x",), base_url=None))
     plan = plan_generate(_order(evaluate=False), settings=_settings("", models=(), base_url=None))
     assert plan.estimate.teacher.price_expected is None

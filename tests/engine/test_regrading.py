@@ -47,7 +47,7 @@ def test_cases_without_an_id_are_graded_again_with_changed_checks(skill: Make, r
     assert [(arm.passed, arm.trials) for arm in again.students[0].arms] == [(3, 3), (3, 3)]
     cases.pop()["input"] = "Another question?"
     meta.write_text(json.dumps({"cases": cases}))
-    with pytest.raises(UsageError, match="holds no case case-"):
+    with pytest.raises(UsageError, match="has no case case-"):
         regrade(ran.run)
 
 

@@ -140,7 +140,7 @@ def test_a_comment_becomes_a_learn_case_and_a_revision_and_no_held_out_case_reac
     done = _generate(here, "--feedback", str(feedback))
     assert done.returncode == 0, done.stderr
     assert "Improving: ./skills/moor, from 1 comment on" in done.stderr
-    said = "2 comments are on held-out cases and were not used; to use them retire those cases"
+    said = "2 comments are on held-out cases and were not used; to use them, retire those cases"
     assert f"{said}: --retire cable --retire davit" in " ".join(done.stderr.split())
     assert NOTE in (here / "skills" / "moor" / "SKILL.md").read_text()
     uses, asked = _uses(here), _journal(here)

@@ -243,7 +243,7 @@ def _key_parts(glance: Glance) -> Iterator[_KeyPart]:
     if any(row.low is not None for row in glance.rows):
         yield (
             '<rect class="range" x="{left}" y="{y}" width="18" height="12" rx="3" transform="translate(0 -6)"/>',
-            f"pale band: {_common_confidence(glance) or 'CI'} of lift, from the hollow dot",
+            f"{_common_confidence(glance) or 'CI'} of the lift",
         )
     if any(row.clarity == "unclear" for row in glance.rows):
         yield '<g class="unsure"><path class="line" d="M{left} {y}H{right}"/></g>', "not clear"

@@ -360,13 +360,13 @@ def _require_window(
     needed, said = _longest(endpoint, requests, given, plan.cases)
     if needed > window and given == "baseline":
         raise WindowExceeded(
-            f"{endpoint.name}: the longest case does not fit: it has {said}, the model's window {window:,}",
+            f"{endpoint.name}: the longest case does not fit: it has {said}, and the model's window is {window:,}",
             hint="shorten the case, or serve the model with a larger context",
         )
     if needed > window:
         raise WindowExceeded(
             f"{endpoint.name}: {skill.name} does not fit: the skill and the longest case have {said}, "
-            f"the model's window {window:,}",
+            f"and the model's window is {window:,}",
             hint="shorten the skill, or serve the model with a larger context",
         )
 
@@ -382,8 +382,8 @@ def _passage_notes(
     if needed <= window:
         return ()
     return (
-        f"{endpoint.name}: the longest case with its passage has {said}, the model's window {window:,}; cases that "
-        "do not fit fail, so the ceiling is too low; shorten the passage",
+        f"{endpoint.name}: the longest case with its passage has {said}, and the model's window is {window:,}; "
+        "cases that do not fit fail, so the ceiling is too low; shorten the passage",
     )
 
 

@@ -120,7 +120,7 @@ def test_the_key_is_whole_on_a_narrow_screen_too() -> None:
     for words in (
         "without the skill",
         "with the skill",
-        "pale band: 95% CI of lift, from the hollow dot",
+        "95% CI of the lift",
         "not clear",
     ):
         assert drawn.count(f">{words}</text>") == 2
