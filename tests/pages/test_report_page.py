@@ -184,7 +184,7 @@ def test_a_command_is_copied_by_a_button_beside_it(folder: Path, browser: Browse
 
 def test_a_word_that_is_a_link_leads_to_its_meaning_also_by_keyboard(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html", Look(width=PHONE, scheme="dark"))
-    browser.run("document.querySelector('figcaption a.word').focus(); document.activeElement.click()")
+    browser.run("document.querySelector('a.word[href$=word-lift]').focus(); document.activeElement.click()")
     assert browser.run("location.hash") == "#word-lift"
     assert browser.run("document.getElementById('words').open") is True
     assert browser.run("document.getElementById('word-lift').getBoundingClientRect().top < innerHeight") is True

@@ -108,11 +108,12 @@ def _linked(browser: Browser, selector: str) -> list[str]:
 
 
 def _searched(browser: Browser, typed: str) -> list[str]:
-    """The pages of the results, best first."""
+    """The pages of the results, best first. The page may have been searched before."""
     browser.run(
-        "document.querySelector('[data-md-toggle=search]').click();"
+        "{ const toggle = document.querySelector('[data-md-toggle=search]'); if (!toggle.checked) toggle.click();"
+        "document.querySelectorAll('.md-search-result__link').forEach(link => link.remove());"
         "const field = document.querySelector('[data-md-component=search-query]');"
-        f"field.focus(); field.value = {typed!r}; field.dispatchEvent(new Event('keyup')); 0"
+        f"field.focus(); field.value = {typed!r}; field.dispatchEvent(new Event('keyup')); }} 0"
     )
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
@@ -130,15 +131,15 @@ def test_the_search_works_from_a_folder_and_nothing_is_asked_of_a_server(site: P
     assert [asked for asked in browser.requests() if not asked.startswith(("file:", "data:"))] == []
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.typed)
-def test_a_question_is_answered_within_two_clicks(question: Question, site: Path, browser: Browser) -> None:
+def test_a_question_is_answered_within_two_clicks(site: Path, browser: Browser) -> None:
     browser.open(site / "index.html")
-    found = _searched(browser, question.typed)[:CLICKED]
-    answers = [link for link in found if link.endswith(question.pages)]
+    for question in QUESTIONS:
+        found = _searched(browser, question.typed)[:CLICKED]
+        answers = [link for link in found if link.endswith(question.pages)]
 
-    assert answers, f"{question.typed}: {found}"
-    browser.open(Path(answers[0].removeprefix("file://")))
-    assert question.words.lower() in browser.run("document.querySelector('article').innerText").lower()
+        assert answers, f"{question.typed}: {found}"
+        page = Path(answers[0].removeprefix("file://")).read_text(encoding="utf-8")
+        assert question.words.lower() in page.lower(), question.typed
 
 
 def test_the_front_page_leads_to_most_answers_in_one_click(site: Path, browser: Browser) -> None:
