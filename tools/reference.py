@@ -85,8 +85,10 @@ def _trust(name: str) -> str:
     """When a setting of a project's file needs trust."""
     if name in settings.URLS:
         return "unless on this machine"
+    if name in trust.BELIEVED:
+        return "always"
     if name in trust.WRITTEN:
-        return "always" if name == "ledger" else "outside the project"
+        return "outside the project"
     if name in trust.MODELS:
         return "for a hand-off outside the project"
     if name in trust.CAPS:

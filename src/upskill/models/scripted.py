@@ -57,7 +57,6 @@ class Rule:
     turn: int | None = None
     """Which answer of the trial it is, from 1 on."""
     arm: str | None = None
-
     reads: str | None = None
     """Searched in what the model was given beside the prompt. `{name}` is what a group of `when` or `prompt` found."""
 

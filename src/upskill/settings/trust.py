@@ -33,6 +33,8 @@ FREE_UP_TO = {"concurrency": 32, "max_output_tokens": 32_768}
 """Calls in flight can overshoot a cap, and so can one long answer: ordinary values need no trust."""
 WRITTEN = ("runs_dir", "skills_dir", "ledger")
 """Where files are written: outside the project that needs trust."""
+BELIEVED = ("ledger",)
+"""What verdicts rest on: it always needs trust."""
 MODELS = ("models", "judge", "teacher", "test_gen_model", "aliases")
 """What can name a hand-off, which is a folder that questions are written to."""
 _HANDOFF = "handoff/"
@@ -78,7 +80,7 @@ def _reason(name: str, value: object, *, mine: Mapping[str, object], folder: Pat
         return "requests would go to another machine"
     if name in WRITTEN and not _is_within(root, folder / Path(str(value)).expanduser()):
         return "files would be written outside the project"
-    if name == "ledger":
+    if name in BELIEVED:
         return "verdicts would come from it"
     if name in MODELS:
         outside = [one for one in _models_in(value) if _handoff_leaves(one, root=root, folder=folder)]
