@@ -29,8 +29,8 @@ class HarnessInfo:
     """The name for people of the arm with an older version, which reaches the student as in the second arm."""
     with_tools: bool = False
     """Students act, in a sandbox, where the files of the case and of the skill lie. Others see them in the prompt."""
-    programs: tuple[str, ...] = ()
-    """Programs that must be installed."""
+    program: str = ""
+    """The coding agent that the user must have installed; empty for a harness of ours."""
 
     def planned_arms(self, *, baseline: bool, previous: bool, ceiling: Ceiling | None = None) -> tuple[Arm, ...]:
         """First what is measured against, then what the verdict is about, then what is run beside it."""
@@ -66,6 +66,22 @@ HARNESSES: dict[str, HarnessInfo] = {
             arms={"baseline": "without the skill", "offered": "skill offered", "with_skill": "skill given"},
             previous="old version offered",
             with_tools=True,
+        ),
+        *(
+            HarnessInfo(
+                name=name,
+                module=f"upskill.trials.harnesses.{name.replace('-', '_')}",
+                description=f"the coding agent {title}, in a sandbox",
+                arms={"baseline": "without the skill", "offered": "skill offered", "with_skill": "skill forced"},
+                previous="old version offered",
+                with_tools=True,
+                program=program,
+            )
+            for name, title, program in (
+                ("codex", "Codex", "codex"),
+                ("claude-code", "Claude Code", "claude"),
+                ("opencode", "opencode", "opencode"),
+            )
         ),
     )
 }

@@ -31,7 +31,9 @@ End = Literal[
 ENDS_THAT_CAN_PASS: frozenset[End] = frozenset({"answered", "cut"})
 """The other ends are failures of the model, even if the checks pass on its text."""
 
-Fault = Literal["provider", "rate limit", "transport", "timeout", "sandbox", "check", "crash", "budget", "cancelled"]
+Fault = Literal[
+    "provider", "rate limit", "transport", "timeout", "sandbox", "agent", "check", "crash", "budget", "cancelled"
+]
 """Why an answer errored. None of these is the model's fault."""
 
 
@@ -100,6 +102,11 @@ class SkillUse:
     """The model received or read its SKILL.md."""
     files: tuple[str, ...] = ()
     """Its files that were read or run, in the order of first use."""
+    turn: int | None = None
+    """The turn of the model after which it had been loaded, counted from 1; 0 if it was in the first request. `None`
+    where it was not loaded, and in runs of earlier versions."""
+    others: tuple[str, ...] = ()
+    """Names of other skills that were loaded, in that order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

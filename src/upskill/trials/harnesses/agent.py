@@ -6,7 +6,6 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,7 +57,7 @@ class Agent:
 
     def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Tools, limits and the files of the case."""
-        return {"tools": [tool.as_json() for tool in TOOLS], "limits": asdict(trial_limits), "files": files}
+        return {"tools": [tool.as_json() for tool in TOOLS], **trial_limits.identity(), "files": files}
 
     @contextmanager
     def solving(

@@ -1,6 +1,5 @@
 """Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from upskill.domain.harness import Ceiling
 from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
-from upskill.errors import EngineError, UsageError, WindowExceeded
+from upskill.errors import UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel, probe
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
 from upskill.models.preflight import count_tokens, missing_keys
@@ -269,8 +268,6 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not match their cases", problems=problems)
     info = harness_info(harness)
-    if missing := [program for program in info.programs if shutil.which(program) is None]:
-        raise EngineError(f"the harness {harness} needs {', '.join(missing)}, which is not installed")
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
     return require_sandbox(backend) if executes else None
