@@ -262,7 +262,8 @@ def student_endpoint(name: str, settings: Settings) -> Endpoint:
 
 def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
     """The harness that was asked for; with `auto`, students get tools where a case has files or a check needs some."""
-    return harness_for(wanted, tools=any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases))
+    asks = {"files", "sandbox", "trajectory"}
+    return harness_for(wanted, tools=any(case.files or checks.needs(case) & asks for case in cases))
 
 
 def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
@@ -270,6 +271,12 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not match their cases", problems=problems)
     info = harness_info(harness)
+    if not info.with_tools and (of_the_way := [case for case in cases if "trajectory" in checks.needs(case)]):
+        shown = ", ".join(case.id for case in of_the_way[:5]) + (" …" if len(of_the_way) > 5 else "")
+        raise UsageError(
+            f"{where}: checks of what the model did need a harness with tools, and {harness} has none: {shown}",
+            hint=f"remove --harness {harness}, or remove the `tools`, `commands`, `files_read` and `turns` checks",
+        )
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
     return require_sandbox(backend) if executes else None
