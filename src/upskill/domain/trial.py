@@ -108,6 +108,11 @@ class SkillUse:
     others: tuple[str, ...] = ()
     """Names of other skills that were loaded, in that order."""
 
+    @property
+    def present(self) -> bool:
+        """Whether the measured skill could be used at all; false without it, where only other skills were listed."""
+        return self.listed or self.loaded
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
