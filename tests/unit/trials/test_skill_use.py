@@ -67,9 +67,9 @@ def test_other_skills_that_were_loaded_are_named_in_the_order_of_loading() -> No
     )
     watching.read("/skills/rival/../rival/SKILL.md")
     watching.ran("ls /skills/other/SKILL.md", "/skills/other/SKILL.md", well=True)
-    assert watching.use() == SkillUse(listed=True, loaded=False, others=("rival",))
+    assert watching.use() == SkillUse(listed=True, loaded=False, others=("rival",), others_listed=2)
     watching.ran("cat", "---\nMeasure the depth of the lock twice.", well=True)
-    assert watching.use() == SkillUse(listed=True, loaded=False, others=("rival", "other"))
+    assert watching.use() == SkillUse(listed=True, loaded=False, others=("rival", "other"), others_listed=2)
 
 
 def test_without_a_measured_skill_only_other_skills_can_be_loaded() -> None:
@@ -77,4 +77,4 @@ def test_without_a_measured_skill_only_other_skills_can_be_loaded() -> None:
     watching.read("/skills/other/SKILL.md")
     watching.read("SKILL.md")
     watching.ran("cat SKILL.md", "Ask the harbour master first.", well=True)
-    assert watching.use() == SkillUse(listed=False, loaded=False, others=("other",))
+    assert watching.use() == SkillUse(listed=False, loaded=False, others=("other",), others_listed=2)

@@ -66,6 +66,8 @@ class EvaluationOrder:
     """What confines executed programs. `none` is never read from a file: a person typed it."""
     among: Among = field(default_factory=Among)
     """The skills that lie beside the measured one, in every arm."""
+    agent_bin: Path | None = None
+    """The coding agent that the harness runs, where it is not the one on the search path. Never read from a file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,6 +140,11 @@ def prepare(
     require_offered_by(harness, order.among)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
+    previous = _previous(order, skill)
+    others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
+    setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
+    limits = _trial_limits(settings, order.sandbox, setup)
+    trial_limits = trials.agent_limits(limits, harness, agent_bin=order.agent_bin)
     endpoints = {name: student_endpoint(name, settings) for name in names}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
@@ -150,10 +157,6 @@ def prepare(
     )
     planned = _ceiling_cases(order, admitted.cases, case_file.path)
     plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
-    previous = _previous(order, skill)
-    others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
-    setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
-    trial_limits = replace(_trial_limits(settings, order.sandbox), setup=setup)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
@@ -286,13 +289,15 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
     return require_sandbox(backend) if executes else None
 
 
-def _trial_limits(settings: Settings, sandbox: Backend) -> trials.TrialLimits:
+def _trial_limits(settings: Settings, sandbox: Backend, setup: trials.AgentSetup) -> trials.TrialLimits:
     return trials.TrialLimits(
         turns=settings.max_turns,
-        tokens=settings.max_trial_tokens,
+        # The list of other skills is sent with every turn, and is not the model's to save.
+        tokens=settings.max_trial_tokens + settings.max_turns * setup.listing_tokens,
         seconds=max(1, round(settings.max_trial_minutes * 60)),
         command_seconds=settings.command_seconds,
         confined=sandbox != "none",
+        setup=setup,
     )
 
 
