@@ -108,6 +108,13 @@ class SkillUse:
     where it was not loaded, and in runs of earlier versions."""
     others: tuple[str, ...] = ()
     """Names of other skills that were loaded, in that order."""
+    others_listed: int | None = None
+    """Other skills that were listed with their descriptions: agents cut long lists. `None` without other skills."""
+
+    @property
+    def present(self) -> bool:
+        """Whether the measured skill could be used at all; false without it, where only other skills were listed."""
+        return self.listed or self.loaded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
