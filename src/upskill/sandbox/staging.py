@@ -10,12 +10,13 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 
 from upskill.sandbox.contract import FileRefused, Mount, SandboxSpec
 from upskill.sandbox.programs import find_program
 from upskill.sandbox.refusals import unavailable
 
+OPEN_FOLDERS = ("/tmp", "/var/tmp", "/run")
 _SCRIPT = """
 set -e
 stage=$1; shift
@@ -57,7 +58,7 @@ def stage(spec: SandboxSpec) -> StagedSpec:
     unshare, mount_program, shell = find_program("unshare"), find_program("mount"), find_program("sh")
     if unshare is None or mount_program is None or shell is None:
         raise unavailable("unshare and mount are not installed, and a mount is in a folder that only root can enter")
-    folder = Path(mkdtemp(prefix="upskill-stage-"))
+    folder = Path(mkdtemp(prefix="upskill-stage-", dir=_open_folder()))
     folder.chmod(0o755)
     places = {mount: replace(mount, source=folder / str(at)) for at, mount in enumerate(closed)}
     return StagedSpec(
@@ -74,6 +75,12 @@ def stage(spec: SandboxSpec) -> StagedSpec:
         ],
         folder=folder,
     )
+
+
+def _open_folder() -> Path:
+    """A folder for temporary files that every user may enter: that of a run is closed."""
+    candidates = [Path(gettempdir()).resolve(), *map(Path, OPEN_FOLDERS)]
+    return next((one for one in candidates if one.is_dir() and _walkable([one, *one.parents])), candidates[0])
 
 
 def _walkable(folders: Iterable[Path]) -> bool:

@@ -7,7 +7,6 @@ got through. An attempt that crashed is reported as having got through: it prove
 Texts that it looks for stand in the plan backwards, so that it does not find the plan itself.
 """
 
-import gzip
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ import stat
 import sys
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,7 +25,7 @@ MOST_BYTES = 1_000_000
 FIND_ME = "found-by-the-search-itself"
 """Planted by the program: a search that does not find it has not searched."""
 SECONDS = 5.0
-UNPACKED_BYTES = 80 * 2**20
+UNPACKED_MB = 66
 
 Plan = dict[str, Any]
 
@@ -239,10 +239,12 @@ def answer_to(plan: Plan, sent: bytes) -> str:
 
 def oversized(plan: Plan) -> list[str]:
     """Send a small request that unpacks to one that is too large for anybody's memory."""
-    told = plan["forged_request"][::-1] + " " * UNPACKED_BYTES
-    body = json.dumps({"model": "any", "messages": [message_of(told)]}).encode()
-    status = status_of(plan, "/v1/chat/completions", gzip.compress(body, 1), coding="gzip")
-    return [] if 400 <= status < 500 else [f"{UNPACKED_BYTES} bytes, packed: {status or 'no answer'}"]
+    head = json.dumps({"model": "any", "messages": [message_of(plan["forged_request"][::-1])]}).encode()
+    packing = zlib.compressobj(1, wbits=31)
+    blanks = b" " * 2**20
+    packed = packing.compress(head) + b"".join(packing.compress(blanks) for _ in range(UNPACKED_MB)) + packing.flush()
+    status = status_of(plan, "/v1/chat/completions", packed, coding="gzip")
+    return [] if 400 <= status < 500 else [f"{UNPACKED_MB} MB, packed: {status or 'no answer'}"]
 
 
 def forged_requests(plan: Plan) -> list[str]:
@@ -369,8 +371,9 @@ def main(plan_path: str, result_path: str) -> None:
         except (OSError, ValueError, LookupError, TypeError) as error:
             found[name] = [f"could not be tried: {type(error).__name__}: {error}"]
     home = sorted(files_below("/home", "/tmp"))
-    with open(result_path, "w", encoding="utf-8") as file:
+    with open(f"{result_path}.part", "w", encoding="utf-8") as file:
         json.dump({"through": found, "outside": home[:500]}, file)
+    os.rename(f"{result_path}.part", result_path)
     sys.stdout.write("the probes have run\n")
 
 
