@@ -46,6 +46,10 @@ class PendingTrial:
     tool_calls: int | None = None
     ran_out: Literal["turn", "token"] | None = None
     sandbox_lost: str | None = None
+    agent_failed: str | None = None
+    """Why a coding agent measured nothing: it crashed, was killed, or did not list the skill."""
+    agent_hung: str | None = None
+    """Set where the trial was ended while it was the coding agent's turn to act, and not its model's."""
 
     @contextmanager
     def billed(self) -> Iterator[None]:

@@ -62,6 +62,8 @@ class EvaluationOrder:
     """Ask again even where nothing has changed since it was answered."""
     sandbox: Backend = "bubblewrap"
     """What confines executed programs. `none` is never read from a file: a person typed it."""
+    agent_bin: Path | None = None
+    """The coding agent that the harness runs, where it is not the one on the search path. Never read from a file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,7 +146,7 @@ def prepare(
     planned = _ceiling_cases(order, admitted.cases, case_file.path)
     plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
     previous = _previous(order, skill)
-    trial_limits = _trial_limits(settings, order.sandbox)
+    trial_limits = trials.agent_limits(_trial_limits(settings, order.sandbox), harness, agent_bin=order.agent_bin)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
