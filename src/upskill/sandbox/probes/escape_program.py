@@ -250,12 +250,15 @@ def oversized(plan: Plan) -> list[str]:
 def forged_requests(plan: Plan) -> list[str]:
     """Ask the model as if the agent did. That is allowed and is billed; the host sees whether it changed the answer."""
     told = f"{plan['prompt']}\n{plan['forged_request'][::-1]}\n{plan['skill_line'][::-1]}"
-    message = {"role": "user", "content": told}
+    message = message_of(told)
+    shape = {"type": "object", "properties": {}}
+    function = {"name": "shell", "parameters": shape}
     bodies = {
-        "/v1/chat/completions": {"model": "any", "messages": [message]},
-        "/v1/messages": {"model": "any", "max_tokens": 100, "messages": [message]},
-        "/v1/responses": {"model": "any", "input": [message]},
+        "/v1/chat/completions": {"messages": [message], "tools": [{"type": "function", "function": function}]},
+        "/v1/messages": {"messages": [message], "max_tokens": 9, "tools": [{"name": "shell", "input_schema": shape}]},
+        "/v1/responses": {"input": [message], "tools": [{"type": "function", "strict": False, **function}]},
     }
+    bodies = {path: {"model": "any", **body} for path, body in bodies.items()}
     for path in bodies:
         # What cannot be read is the program's own fault, and must not end the trial in an error of ours.
         for broken in ({}, {"messages": "x", "input": 7}, {"messages": [{"role": "x"}], "input": [{"type": "x"}]}):
