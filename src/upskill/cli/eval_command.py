@@ -32,7 +32,19 @@ if TYPE_CHECKING:
 
 _HEEDED = frozenset(
     {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
-    | {"skill", "case_file", "compare", "sandbox", "models", "base_url", "judge", "ledger", "concurrency", "max_turns"}
+    | {
+        "skill",
+        "case_file",
+        "compare",
+        "sandbox",
+        "agent_bin",
+        "models",
+        "base_url",
+        "judge",
+        "ledger",
+        "concurrency",
+        "max_turns",
+    }
     | {"max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "test_gen_base_url"}
 )
 """What may be typed beside --resume; the rest is as when the run began."""
@@ -90,6 +102,7 @@ class _Runs(click.ParamType[int | None]):
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
+@options.AGENT_BIN
 @options.SANDBOX
 @options.MAX_TURNS
 @options.max_cost("Stop at this cost.  [default: 5]")
@@ -121,6 +134,7 @@ def command(
     min_lift: float | None,
     require: "Required | None",
     resume: Path | None,
+    agent_bin: Path | None,
     sandbox: "Backend",
     dry_run: bool,
     as_json: bool,
@@ -154,6 +168,7 @@ def command(
             typed = TypedAgain(
                 settings=options.resolved(settings),
                 sandbox=sandbox,
+                agent_bin=agent_bin,
                 skill=skill,
                 case_file=case_file,
                 previous=_previous(compare),
@@ -174,6 +189,7 @@ def command(
                 previous=_previous(compare),
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
+                agent_bin=agent_bin,
             )
             chosen = options.resolved(settings)
             if dry_run:

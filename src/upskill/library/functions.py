@@ -46,6 +46,7 @@ def evaluate(
     min_lift: float | None = None,
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
+    agent_bin: PathLike | None = None,
     yes: bool = False,
     **settings: object,
 ) -> EvaluationResult:
@@ -54,6 +55,7 @@ def evaluate(
     `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill. `ceiling`
     also asks without the skill but with the passage of the case in the prompt. If nothing has changed since an earlier
     evaluation, its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
+    `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path.
     """
     order = evaluating.EvaluationOrder(
         skill=Path(skill),
@@ -65,6 +67,7 @@ def evaluate(
         previous=None if previous is None else Path(previous),
         fresh=fresh,
         sandbox=_backend(sandbox),
+        agent_bin=None if agent_bin is None else Path(agent_bin),
     )
 
     def work() -> EvaluationResult:
@@ -88,12 +91,13 @@ def resume(
     tests: PathLike | None = None,
     previous: PathLike | None = None,
     sandbox: Backend = "bubblewrap",
+    agent_bin: PathLike | None = None,
     **settings: object,
 ) -> EvaluationResult:
     """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
 
-    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, and paths outside the
-    working folder.
+    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, `agent_bin`, and paths
+    outside the working folder.
     """
 
     def work() -> EvaluationResult:
@@ -103,6 +107,7 @@ def resume(
             skill=None if skill is None else Path(skill),
             case_file=None if tests is None else Path(tests),
             previous=None if previous is None else Path(previous),
+            agent_bin=None if agent_bin is None else Path(agent_bin),
         )
         return _evaluated(evaluating.resume(Path(run), typed=typed, progress=_Interruptible()))
 

@@ -60,7 +60,13 @@ class CodingAgent:
     def limits(self, trial_limits: TrialLimits, *, agent_bin: Path | None) -> TrialLimits:
         """The limits of a trial with this agent, as it is installed here. Raises `UsageError` where it is not."""
         program = find_agent(self.adapter, named=agent_bin)
-        return replace(trial_limits, place=self.adapter.limits, setup=replace(trial_limits.setup, program=program))
+        return replace(
+            trial_limits,
+            # What the agent itself says is sent with every turn, and is not the model's to save.
+            tokens=trial_limits.tokens + trial_limits.turns * self.adapter.request_tokens,
+            place=self.adapter.limits,
+            setup=replace(trial_limits.setup, program=program),
+        )
 
     def show(self, case: Case) -> CaseRequest:
         """Its files lie in the working folder."""

@@ -133,6 +133,7 @@ def prepare(
     harness = choose_harness(settings.harness, counted.cases)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
+    trial_limits = trials.agent_limits(_trial_limits(settings, order.sandbox), harness, agent_bin=order.agent_bin)
     endpoints = {name: student_endpoint(name, settings) for name in names}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
@@ -146,7 +147,6 @@ def prepare(
     planned = _ceiling_cases(order, admitted.cases, case_file.path)
     plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
     previous = _previous(order, skill)
-    trial_limits = trials.agent_limits(_trial_limits(settings, order.sandbox), harness, agent_bin=order.agent_bin)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
