@@ -49,6 +49,8 @@ class PendingTrial:
     """What a student with tools did; `None` where it has none."""
     ran_out: Literal["turn", "token"] | None = None
     sandbox_lost: str | None = None
+    outside: tuple[str, ...] = ()
+    """Addresses that a coding agent tried to reach, and was refused."""
     agent_failed: str | None = None
     """Why a coding agent measured nothing: it crashed, was killed, or did not list the skill."""
     agent_hung: str | None = None
