@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
 @click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
 @options.harness(auto="agent")
+@options.AMONG
 @options.SANDBOX
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
@@ -53,6 +54,7 @@ def command(
     prompt_file: Path | None,
     runs: int,
     require: bool,
+    among: tuple[str, ...],
     sandbox: "Backend",
     dry_run: bool,
     as_json: bool,
@@ -72,10 +74,11 @@ def command(
     verdict; 130 interrupted.
     """
     from upskill.cli.teaching_progress import TimedProgress
+    from upskill.domain.other_skills import read_among
     from upskill.workflows.triggering.prepare import TriggerOrder, prepare_triggering
     from upskill.workflows.triggering.trigger import trigger
 
-    order = TriggerOrder(skill=skill, prompt_file=prompt_file, repeats=runs, sandbox=sandbox)
+    order = TriggerOrder(skill=skill, prompt_file=prompt_file, repeats=runs, among=read_among(among), sandbox=sandbox)
     chosen = options.resolved(settings)
     if dry_run:
         announce = partial(print_lines, err=True)

@@ -123,6 +123,7 @@ def _measure(
                 student=student.name,
                 harness=part.plan.harness,
                 company=company,
+                others=_others(part),
             )
             for student in part.plan.students
         ),
@@ -131,6 +132,13 @@ def _measure(
         reused=execution.reused,
         notes=notes,
     )
+
+
+def _others(part: PreparedEvaluation) -> int | None:
+    """How many other skills were offered; `None` where the agent brings some of its own."""
+    if part.others is None:
+        return 0
+    return None if part.others.bundled else len(part.others.skills)
 
 
 def folder_below(path: Path) -> Callable[[Company], RunFolder]:

@@ -1,13 +1,14 @@
 """Prepares a measurement of triggering: everything is checked before a run folder exists or a call is made."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from upskill import storage
 from upskill.domain import Skill
 from upskill.domain.harness import HARNESSES, harness_info
 from upskill.domain.harness import choose_harness as harness_for
+from upskill.domain.other_skills import Among
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.domain.trigger import Company, TriggerPrompt, TriggerUse
@@ -37,6 +38,8 @@ class TriggerOrder:
     use: TriggerUse = "held-out"
     """Which prompts of a file are asked; those that were never split are asked in any case."""
     repeats: int = 1
+    among: Among = field(default_factory=Among)
+    """Other skills: the prompts are asked without them, and again beside them."""
     sandbox: Backend = "bubblewrap"
 
 
@@ -104,7 +107,7 @@ def prepare_triggering(
         prompts=tuple(prompt.as_case for prompt in prompts),
     )
     parts: list[tuple[Company, PreparedEvaluation]] = []
-    for company, wanted in _companies(evaluation):
+    for company, wanted in _companies(evaluation, order.among):
         first = not parts
         part = prepare(
             wanted, asked, progress=progress, announce=announce if first else lambda _: None, needs_keys=needs_keys
@@ -121,8 +124,8 @@ def prepare_triggering(
     )
 
 
-def _companies(alone: EvaluationOrder) -> list[tuple[Company, EvaluationOrder]]:
-    return [("alone", alone)]
+def _companies(alone: EvaluationOrder, among: Among) -> list[tuple[Company, EvaluationOrder]]:
+    return [("alone", alone), *([("among", replace(alone, among=among))] if among else [])]
 
 
 def _prompts(order: TriggerOrder, skill: Skill) -> tuple[tuple[TriggerPrompt, ...], Path]:
