@@ -125,7 +125,10 @@ def prepare_triggering(
 
 
 def _companies(alone: EvaluationOrder, among: Among) -> list[tuple[Company, EvaluationOrder]]:
-    return [("alone", alone), *([("among", replace(alone, among=among))] if among else [])]
+    companies: list[tuple[Company, EvaluationOrder]] = [("alone", alone)]
+    if among:
+        companies.append(("among", replace(alone, among=among)))
+    return companies
 
 
 def _prompts(order: TriggerOrder, skill: Skill) -> tuple[tuple[TriggerPrompt, ...], Path]:
