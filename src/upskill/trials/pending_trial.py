@@ -44,7 +44,8 @@ class PendingTrial:
     skill_use: SkillUse | None = None
     turns: int = 0
     tool_calls: int | None = None
-    ran_out: Literal["turn", "token"] | None = None
+    ran_out: Literal["turn", "token", "load"] | None = None
+    """What ended it; `load`: the skill was loaded, and nothing more was to be measured."""
     sandbox_lost: str | None = None
 
     @contextmanager
