@@ -13,6 +13,7 @@ from upskill.domain import Draft
 from upskill.domain.answer_schemas import TEXT, object_of
 from upskill.domain.skill import MOST_CHARACTERS
 from upskill.domain.text import count
+from upskill.domain.trigger import PromptTally
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import UnusableAnswer, ask_for
 from upskill.teaching.context_window import answer_tokens, material_budget
@@ -38,23 +39,6 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PromptOutcome:
-    """What students did with one practice prompt, all models and repeats together."""
-
-    prompt: str
-    should_load: bool
-    loaded: int
-    """Answers that loaded the skill."""
-    answers: int
-    """Answers that were measured; errored ones are none of them."""
-
-    @property
-    def wrong(self) -> int:
-        """Answers that decided wrongly."""
-        return self.answers - self.loaded if self.should_load else self.loaded
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class TriedDescription:
     """A description that was measured before and was no better."""
 
@@ -65,7 +49,7 @@ class TriedDescription:
 
 def describe_better(
     skill: Draft,
-    outcomes: Sequence[PromptOutcome],
+    outcomes: Sequence[PromptTally],
     ask: Ask,
     *,
     figures: str,
@@ -75,7 +59,8 @@ def describe_better(
 ) -> str:
     """Ask the teacher for a better description. Raises `TeacherUnusable` where none can be used.
 
-    `outcomes` are of practice prompts only, `figures` says in words how the description did on them.
+    `outcomes` are of practice prompts only, one for each, all students together; `figures` says in words how the
+    description did on them.
     """
 
     def read(text: str) -> str:
@@ -100,7 +85,7 @@ def describe_better(
 
 
 def _message(
-    skill: Draft, outcomes: Sequence[PromptOutcome], figures: str, tried: Sequence[TriedDescription], window: int | None
+    skill: Draft, outcomes: Sequence[PromptTally], figures: str, tried: Sequence[TriedDescription], window: int | None
 ) -> str:
     """The text of the question. Where the window is small, the body is cut."""
     wrong, before = _decided(outcomes), _tried(tried)
@@ -119,7 +104,7 @@ def _message(
     )
 
 
-def _decided(outcomes: Sequence[PromptOutcome]) -> str:
+def _decided(outcomes: Sequence[PromptTally]) -> str:
     kinds = (
         ("Requests that need the skill and did not load it", True, True),
         ("Near misses that loaded it", False, True),
@@ -128,7 +113,11 @@ def _decided(outcomes: Sequence[PromptOutcome]) -> str:
     )
     parts = []
     for title, should_load, wrong in kinds:
-        mine = [one for one in outcomes if one.should_load == should_load and one.answers and bool(one.wrong) == wrong]
+        mine = [
+            one
+            for one in outcomes
+            if one.prompt.should_load == should_load and one.answers and bool(one.wrong) == wrong
+        ]
         shown = sorted(mine, key=lambda one: -one.wrong / one.answers)[: MOST_SHOWN if wrong else MOST_RIGHT]
         listed = "\n\n".join(_shown(one) for one in shown)
         more = f", {len(shown)} of them shown" if len(shown) < len(mine) else ""
@@ -136,9 +125,11 @@ def _decided(outcomes: Sequence[PromptOutcome]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _shown(one: PromptOutcome) -> str:
-    text = one.prompt if len(one.prompt) <= MOST_PROMPT else f"{one.prompt[:MOST_PROMPT]}…"
-    return f"Loaded in {one.loaded} of {count(one.answers, 'answer')}:\n\n{quoted(text)}"
+def _shown(one: PromptTally) -> str:
+    text = one.prompt.prompt
+    shown = text if len(text) <= MOST_PROMPT else f"{text[:MOST_PROMPT]}…"
+    instead = f" (instead of it: {', '.join(one.others[:3])})" if one.others else ""
+    return f"Loaded in {one.loads} of {count(one.answers, 'answer')}{instead}:\n\n{quoted(shown)}"
 
 
 def _tried(tried: Sequence[TriedDescription]) -> str:
@@ -151,10 +142,10 @@ def _tried(tried: Sequence[TriedDescription]) -> str:
     return f"\n# What was tried\n\n{told}" + "\n\n".join(parts) + "\n"
 
 
-def _quoted_words(description: str, outcomes: Iterable[PromptOutcome]) -> list[str]:
+def _quoted_words(description: str, outcomes: Iterable[PromptTally]) -> list[str]:
     """The first words of each practice prompt that the description quotes."""
     runs = set(_runs(description))
-    found = (next((run for run in _runs(one.prompt) if run in runs), None) for one in outcomes)
+    found = (next((run for run in _runs(one.prompt.prompt) if run in runs), None) for one in outcomes)
     return list(dict.fromkeys(" ".join(run) for run in found if run is not None))[:3]
 
 
