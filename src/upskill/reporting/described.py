@@ -76,7 +76,7 @@ def show_described(
     names = names_by_model(generated.students)
     notes = [*unmet_notes(generate_requirements(generated, required), names)]
     notes += [ResultNote(text=f"note: {line}") for line in merged_notes(generated.notes, names)]
-    where = ()
+    where: tuple[str, ...] = ()
     if generated.saved is not None:
         where = (f"Saved to {generated.saved}",)
     elif generated.kept is not None:
