@@ -5,6 +5,7 @@ from typing import Literal
 
 from upskill.domain.case import Case
 from upskill.domain.digest import digest_of
+from upskill.domain.evaluation import Purchase
 from upskill.domain.lift import Interval
 
 TriggerUse = Literal["learn", "held-out"]
@@ -121,8 +122,9 @@ class TriggerResult:
     repeats: int
     scores: tuple[TriggerScore, ...]
     """One for each model and company, in the order of the models, alone first."""
-    cost: float | None = None
-    """Dollars; `None` where a price is unknown."""
+    bought: Purchase
+    interrupted: bool = False
+    """Whether a person stopped it: the scores rest on the answers that were there."""
     run: str = ""
     """The run folder."""
     notes: tuple[str, ...] = ()

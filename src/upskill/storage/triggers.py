@@ -136,10 +136,8 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     return f"`{key[:40]}` is not a known key" + (f"; did you mean `{near[0]}`?" if near else "")
 
 
-def write_trigger_file(
-    path: Path, prompts: Iterable[TriggerPrompt], *, written_by: Mapping[str, Json] | None = None
-) -> None:
-    """Write trigger prompts, whole or not at all."""
+def triggers_text(prompts: Iterable[TriggerPrompt], *, written_by: Mapping[str, Json] | None = None) -> str:
+    """Trigger prompts as they stand in a file."""
     items = [
         {
             "id": prompt.id,
@@ -152,8 +150,16 @@ def write_trigger_file(
         for prompt in prompts
     ]
     value = {"format": TRIGGERS_FORMAT, **({"written_by": dict(written_by)} if written_by else {}), "prompts": items}
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_trigger_file(
+    path: Path, prompts: Iterable[TriggerPrompt], *, written_by: Mapping[str, Json] | None = None
+) -> None:
+    """Write trigger prompts, whole or not at all."""
+    text = triggers_text(prompts, written_by=written_by)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(path, text)
     except OSError as error:
         raise EngineError(f"{path}: the trigger prompts cannot be written to it ({error.strerror})") from error

@@ -27,6 +27,7 @@ from upskill.domain import (
     harness_info,
 )
 from upskill.domain.look import LookTerms
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.run_end import end_by_design, reason_to_stop
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.verdict import CutShort
@@ -70,6 +71,7 @@ def summarise(
     end: RunEnd,
     sandbox: str | None = None,
     judge: JudgeReport | None = None,
+    others: OtherSkills | None = None,
 ) -> Evaluation:
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
     mine = by_student(finished)
@@ -110,6 +112,7 @@ def summarise(
         end=end,
         sandbox=sandbox,
         judge=judge,
+        others=others,
     )
 
 
