@@ -23,8 +23,9 @@ _REVISION = {
 def decision(generated: GenerateResult) -> str:
     """The decision with its reason: the first sentence of the report, and in the record for every later one."""
     if generated.description is not None:
-        what = "The old description stays" if generated.saved is None else "The new description was saved"
-        return f"{what}: {generated.reason}."
+        if generated.saved is None:
+            return f"The old description stays: {generated.reason}."
+        return f"The new description was saved{':' if generated.proven else ', but'} {generated.reason}."
     if generated.saved is None:
         return f"The old version stays: {_evidence(generated, subject='the revision')}."
     what = "The new version was saved" if generated.revision else "The skill was saved"

@@ -11,7 +11,7 @@ import yaml
 
 from upskill.atomic_file import write_atomically
 from upskill.domain import Skill
-from upskill.domain.skill import SKILL_FILE
+from upskill.domain.skill import NOT_FOR_STUDENTS, SKILL_FILE
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.storage.frontmatter import FENCE, parse_skill_text, scalar_text
@@ -72,6 +72,21 @@ def copy_with_description(skill: Path, target: Path, description: str) -> Skill:
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
+
+
+def copy_unseen(skill: Path, target: Path) -> None:
+    """Copy the cases of a skill, and what is known of it, beside a copy of the skill."""
+    for child in sorted(skill.iterdir()):
+        if child.name.casefold() not in NOT_FOR_STUDENTS or child.is_symlink():
+            continue
+        try:
+            if child.is_dir():
+                shutil.copytree(child, target / child.name, symlinks=True)
+            else:
+                shutil.copy2(child, target / child.name)
+        except OSError as error:
+            shown = on_one_line(str(target))
+            raise EngineError(f"{shown}: {child.name} cannot be copied here ({error.strerror})") from error
 
 
 def write_description(skill: Path, description: str) -> Skill:

@@ -59,13 +59,17 @@ def prove_description(
     before, after = measure("held-out-old", old, held_out), measure("held-out-new", new, held_out)
     cut_short = before.cut_short or after.cut_short
     level = level_after(earlier) / max(1, len(after.scores))
+    old_scores = {(score.student, score.company): score for score in before.scores}
     comparisons = tuple(
-        _in_words(compare_descriptions(one, other, level=level))
-        for one, other in zip(before.scores, after.scores, strict=True)
+        _in_words(compare_descriptions(old_scores[key], score, level=level))
+        for score in after.scores
+        if (key := (score.student, score.company)) in old_scores  # a cap may have ended one of them early
     )
     hurt = [one for one in comparisons if one.verdict == "hurts" or one.worse]
     proven = cut_short is None and any(one.better for one in comparisons) and not hurt
     reason = comparisons[0].sentence if len(comparisons) == 1 else _of_several(comparisons)
+    if not comparisons:
+        reason = "nothing was measured"
     if earlier:
         reason += f" (stricter threshold: {ordinal(len(earlier) + 1)} look at these prompts)"
     if cut_short is not None:
