@@ -14,9 +14,8 @@ from upskill.errors import UsageError
 from upskill.measuring import FEWEST_CASES
 from upskill.settings import ResolvedSettings
 from upskill.storage.description import with_description
-from upskill.teaching.case_split import CaseCounts
 from upskill.workflows.evaluating.estimate import Estimate
-from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
+from upskill.workflows.generating.estimate import TeachingEstimate, estimate_descriptions
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -74,18 +73,10 @@ def plan_description(
         ).estimate
         for mine in (practice_of(prompts), held_out_of(prompts))
     )
-    teaching = TeachingWorkload(
-        material=gathered.material,
-        counts=CaseCounts(learn=0, held_out=0, negative=0),
-        cases_to_write=0,
-        drafts=False,
-        lessons=0,
-        revisions=order.revisions,
-        evaluates=False,
-    )
-    teacher = estimate_teaching(teaching, teacher=roles.teacher, writer=roles.writer, students=(), settings=values)
     estimate = TeachingEstimate(
-        teacher=teacher.teacher, students=_students(learn, held_out, order.revisions), cap=teacher.cap
+        teacher=estimate_descriptions(gathered.material, revisions=order.revisions, teacher=roles.teacher),
+        students=_students(learn, held_out, order.revisions),
+        cap=values.max_cost,
     )
     return GeneratePlan(inputs=inputs, estimate=estimate)
 
