@@ -137,6 +137,8 @@ class Trial:
     """New and changed files in the model's working folder."""
     removed: tuple[str, ...] = ()
     """Files of the case that the model removed."""
+    outside: tuple[str, ...] = ()
+    """Addresses outside of its sandbox that a coding agent, or a program in it, tried to reach; all were refused."""
     skill_use: SkillUse | None = None
     turns: int = 0
     """Turns of the model; 0 without tools."""

@@ -50,6 +50,8 @@ class PendingTrial:
     ran_out: Literal["turn", "token", "load"] | None = None
     """What ended it; `load`: the skill was loaded, and nothing more was to be measured."""
     sandbox_lost: str | None = None
+    outside: tuple[str, ...] = ()
+    """Addresses that a coding agent tried to reach, and was refused."""
     agent_failed: str | None = None
     """Why a coding agent measured nothing: it crashed, was killed, or did not list the skill."""
     agent_hung: str | None = None
