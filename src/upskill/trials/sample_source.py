@@ -139,7 +139,10 @@ class PlannedSource(SampleSource):
         request = self._requests.render(planned.case, planned.arm)
         return Sample(
             id=key,
-            input=[ChatMessageSystem(content=request.system), ChatMessageUser(content=request.prompt)],
+            input=[
+                *([ChatMessageSystem(content=request.system)] if request.system else []),
+                ChatMessageUser(content=request.prompt),
+            ],
             metadata={"case": planned.case.id, "arm": planned.arm, "repeat": planned.repeat, "trial": pending.id},
         )
 
@@ -155,6 +158,7 @@ class PlannedSource(SampleSource):
             answer=ending.text,
             files=pending.files,
             removed=pending.removed,
+            outside=pending.outside,
             skill_use=pending.skill_use,
             turns=pending.turns,
             tool_calls=pending.tool_calls,
@@ -174,8 +178,13 @@ def _ending(pending: PendingTrial, sample: EvalSample) -> Ending:
     fault = bill.fault if bill is not None else None
     limit: Any = sample.limit.type if sample.limit is not None else pending.ran_out
     error = None
+    if pending.agent_hung is not None and limit in ("working", "time"):
+        # The model had nothing to do, so the time that ran out was not its own.
+        fault, error, limit = "agent", pending.agent_hung, None
+    elif pending.agent_failed is not None:
+        fault, error = "agent", pending.agent_failed
     # Who ran out has failed, whatever became of the sandbox afterwards.
-    if pending.sandbox_lost is not None and limit is None:
+    elif pending.sandbox_lost is not None and limit is None:
         fault, error = "sandbox", pending.sandbox_lost
     elif sample.error is not None:
         error = sample.error.message

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from upskill.domain import Skill
 from upskill.sandbox import Limits
-from upskill.trials.coding_agents.adapter import AgentSetup
+from upskill.trials.agent_setup import AgentSetup
 
 SKILLS = "/skills"
 """Where skills lie in a sandbox, for those who have one."""
@@ -34,11 +34,15 @@ class TrialLimits:
     """What everything in the sandbox may use together."""
     setup: AgentSetup = field(default_factory=AgentSetup)
     """The coding agent and the other skills."""
+    stop_at_load: bool = False
+    """End an answer as soon as the skill is loaded: for who measures only whether it is."""
 
     def identity(self) -> dict[str, object]:
         """What of this can change an answer, as plain values."""
         limits = asdict(replace(self, setup=AgentSetup()))
         del limits["setup"]
+        if not self.stop_at_load:  # as in trials of before there was one
+            del limits["stop_at_load"]
         return {"limits": limits, **self.setup.identity()}
 
 

@@ -113,6 +113,7 @@ def regrade(
         end=replace(record.end or RunEnd(), interrupted=False),
         sandbox=backend,
         judge=judge_report(record.judge, regraded, None),
+        others=record.others,
     )
 
 
