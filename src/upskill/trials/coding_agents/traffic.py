@@ -15,7 +15,9 @@ from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput
 from inspect_ai.tool import ToolCall, ToolInfo
 
 from upskill.domain import SkillUse
+from upskill.trials.coding_agents.known_tools import KNOWN_TOOLS
 from upskill.trials.skill_use import SKILL_FILE, SkillWatch
+from upskill.trials.trajectory import TrajectoryBuilder
 
 LEAST_CHARACTERS = (40, 25, 12)
 """How long a line of a skill's body must be to tell that it was loaded: the first length that any line has."""
@@ -90,14 +92,24 @@ class Traffic:
     turns: int = 0
     tool_calls: int = 0
     listed: bool = False
+    others_listed: int | None = None
+    """Other skills that were listed with their descriptions; `None` before the first listing."""
+    listing_cut: str = ""
+    """How the agent cut the listing, in words; empty where every skill was listed with its description."""
     loaded_turn: int | None = None
     final: ModelOutput | None = None
     """The last answer to the case, if nothing is to be done after it."""
     last: ModelOutput | None = None
     conversation: list[ChatMessage] = field(default_factory=list)
     """The main thread, with the model's last answer."""
+    trajectory: TrajectoryBuilder = field(default_factory=lambda: TrajectoryBuilder(KNOWN_TOOLS))
+    """Every tool call that the model made, in that order."""
     _others_loaded: dict[str, None] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
+    _call_numbers: dict[str, int | None] = field(default_factory=dict)
+    """The calls whose results have not come, by their ids."""
+    _delivered: bool = False
+    """Whether a request has carried a result of the latest tool calls: what follows may be about a summary of it."""
 
     @property
     def model_owes(self) -> bool:
@@ -109,7 +121,9 @@ class Traffic:
         """What became of the skill, up to now; `None` where there is none."""
         others = tuple(self._others_loaded)
         if self.skill is None:
-            return SkillUse(listed=False, loaded=False, others=others) if others else None
+            if not (others or self.others):
+                return None
+            return SkillUse(listed=False, loaded=False, others=others, others_listed=self.others_listed)
         files = () if self.watch is None else tuple(file for file in self.watch.use().files if file != SKILL_FILE)
         loaded = self.loaded_turn is not None
         return SkillUse(
@@ -118,21 +132,39 @@ class Traffic:
             files=(SKILL_FILE, *files) if loaded else files,
             turn=self.loaded_turn,
             others=others,
+            others_listed=self.others_listed if self.others else None,
         )
 
     def lists(self, listing: str) -> None:
         """A request came whose listing of skills is this."""
+        if not listing:
+            return
         if self.skill is not None and self.skill.is_listed(listing):
             self.listed = True
+        if self.others_listed is None:
+            self._look_for_a_cut(listing)
+
+    def _look_for_a_cut(self, listing: str) -> None:
+        """Agents give their list of skills a budget of characters, and leave descriptions out beyond it."""
+        offered = sorted([*self.others, *(() if self.skill is None else (self.skill,))], key=lambda one: one.name)
+        whole = [one.is_listed(listing) for one in offered]
+        self.others_listed = sum(is_whole for one, is_whole in zip(offered, whole, strict=True) if one != self.skill)
+        if not all(whole):
+            self.listing_cut = (
+                f"its list was cut: {sum(whole)} of {len(offered)} skills have a description in it, and number "
+                f"{whole.index(False) + 1} by name is the first without"
+            )
 
     def asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
         """A request is about to be sent to the model."""
         if tools:
             self.requests += 1
+        main = self._is_main(messages, tools)
+        self._delivered = self._delivered or self._answers_calls(messages)
         calls = {call.id: call for call in _all_calls(messages)}
         for message in messages:
             mark = hash((message.role, message.text))
-            if mark in self._seen:
+            if not main or mark in self._seen:
                 continue
             self._seen.add(mark)
             if message.role != "assistant":
@@ -149,6 +181,8 @@ class Traffic:
         call = calls.get(message.tool_call_id or "") if isinstance(message, ChatMessageTool) else None
         if call is None or not isinstance(message, ChatMessageTool):
             return
+        if message.error is not None and call.id in self._call_numbers:
+            self.trajectory.mark_failed(self._call_numbers.pop(call.id))
         well = message.error is None and _FAILED.search(text) is None
         if self.watch is not None:
             self.watch.ran(json.dumps(call.arguments), text, well=well)
@@ -159,13 +193,34 @@ class Traffic:
     def answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
         """The model answered a request."""
         calls = _calls(output)
+        main = self._is_main(messages, tools)
+        self.turns += main
         self.tool_calls += sum(call.parse_error is None for call in calls)
-        if not tools or not any(self.prompt in message.text for message in messages if message.role == "user"):
+        for call in calls:
+            self._call_numbers[call.id] = self.trajectory.add(
+                turn=self.turns, tool=call.function, arguments=call.arguments, subagent=not main
+            )
+        if not main:
             return
-        self.turns += 1
+        self._delivered = False
         self.last = output
         self.final = None if calls else output
         self.conversation = [*messages, *([output.message] if output.choices else [])]
+
+    def _is_main(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
+        """Whether a request goes on with the agent's own conversation about the case.
+
+        Titles and subagents do not have its prompt. A program that the model runs can send whatever it likes to the
+        model; but while it runs, the agent's next request must carry the result of the very call that runs it.
+        """
+        if not tools or not any(self.prompt in message.text for message in messages if message.role == "user"):
+            return False
+        return self.last is None or self._delivered or not _calls(self.last) or self._answers_calls(messages)
+
+    def _answers_calls(self, messages: Sequence[ChatMessage]) -> bool:
+        """Whether a request carries a result of the model's latest tool calls."""
+        pending = {call.id for call in _calls(self.last)} if self.last is not None else set()
+        return any(isinstance(message, ChatMessageTool) and message.tool_call_id in pending for message in messages)
 
 
 def _calls(output: ModelOutput) -> list[ToolCall]:
