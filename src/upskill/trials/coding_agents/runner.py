@@ -26,6 +26,7 @@ from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxG
 from upskill.sandbox.profile import PATH, find_interpreter
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentEvents, AgentProgram, Launch
 from upskill.trials.coding_agents.bridge import BASE_URL, PORT, ModelBridge, SocketFolder
+from upskill.trials.coding_agents.cross_check import disagreements
 from upskill.trials.coding_agents.engine_bridge import EngineBridge
 from upskill.trials.coding_agents.streams import Dialect
 from upskill.trials.coding_agents.traffic import SkillMarks, Traffic, marks_for
@@ -313,8 +314,14 @@ class _AgentTrial:
 
     def _compare(self, events: AgentEvents, final: ModelOutput) -> None:
         """What the agent says of its work is compared with the traffic, which is believed."""
-        if events.final_text.strip() not in ("", final.message.text.strip(), final_text(final).strip()):
-            logger.warning("trial=%s: the agent reports another final text than its model gave", self._pending.id[:12])
+        for disagreement in disagreements(
+            events,
+            final_texts=(final.message.text, final_text(final)),
+            skill=None if self._skill is None else self._skill.name,
+            loaded=self._traffic.loaded_turn is not None,
+            forced=self._forced,
+        ):
+            logger.warning("trial=%s: %s", self._pending.id[:12], disagreement)
 
     async def _collect_and_close(self, sandbox: Sandbox) -> None:
         pending, runs = self._pending, self._runs
