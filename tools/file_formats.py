@@ -65,7 +65,7 @@ TYPES = {
 }
 SHORT = 5
 """Fewer keys than this are a list instead of a table."""
-TABLES = ("student", "arm", "lift", "case_state", "label_lift")
+TABLES = ("student", "arm", "lift", "loads", "case_state", "label_lift")
 """Parts of the schema with a table of their own; the others are shown where they occur."""
 
 
