@@ -19,6 +19,7 @@ from pydantic import JsonValue, TypeAdapter
 from upskill.atomic_file import write_atomically
 from upskill.domain import Arm, Cap, Design, Outage, Qualification, RunEnd, Student
 from upskill.domain.look import LookTerms
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.run_end import CapKind
 from upskill.errors import EngineError, UsageError
 from upskill.storage.plain_files import ENGINE_FOLDER
@@ -87,6 +88,10 @@ class RunRecord:
     arms: tuple[Arm, ...]
     passages: str | None = None
     """Digest of the passages, if the ceiling arm was run."""
+    others: OtherSkills | None = None
+    """The skills that lie beside the measured one, in every arm; `None` without `--among`."""
+    other_sources: tuple[str, ...] = ()
+    """The folders of `--among`, relative to the run folder."""
     repeats: int
     """Repeats per case; in a sequential design, the maximum."""
     turn_cap: int | None = None
@@ -101,6 +106,8 @@ class RunRecord:
     """The text around every case, the same in every arm."""
     sandbox: dict[str, JsonValue] | None = None
     """What confined the programs of the run; `{"backend": "none"}` without a sandbox; `None` if nothing was run."""
+    agent: dict[str, JsonValue] | None = None
+    """The `version` of the coding agent, and how it was `named` with `--agent-bin`; `None` if the harness runs none."""
     judge: str | None = None
     """The judge."""
     looks: dict[str, LookTerms] = field(default_factory=dict)

@@ -271,4 +271,5 @@ def _conclude(run: EvaluationRun, execution: _Execution, spent_before: Spending)
         end=end,
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
         judge=judge_report(identity(prepared.judge), execution.trials, run.client),
+        others=prepared.others,
     )
