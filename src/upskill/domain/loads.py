@@ -46,10 +46,9 @@ class Loads:
     """Level of all intervals here."""
     turn: float | None = None
     """The median turn after which the skill had been loaded; `None` where that is not known."""
-    others: tuple[tuple[str, int], ...] = ()
-    """Other skills that were loaded, with the number of answers, most frequent first."""
     instead: tuple[tuple[str, int], ...] = ()
-    """The same, of the answers that did not load the skill."""
+    """Other skills that were loaded in answers that did not load this one, with the number of answers, most frequent
+    first."""
     lift_if_loaded: Estimate | None = None
     """The lift of the offered skill divided by the load rate; `None` where it is withheld."""
     withheld: Withheld | None = None

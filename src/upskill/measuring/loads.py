@@ -93,7 +93,6 @@ def measure_loads(
     loads = replace(
         load_rate(_units(hits), _units(hits, families), level),
         turn=_median_turn(offered.values()),
-        others=_other_skills(offered.values()),
         instead=_other_skills(trial for trial in offered.values() if not _was_loaded(trial)),
     )
     if against != "baseline":

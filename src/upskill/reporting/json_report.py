@@ -98,7 +98,6 @@ def _loads(loads: Loads) -> Json:
         "cases_like_these": None if loads.cases_like_these is None else _interval(loads.cases_like_these),
         "confidence": loads.confidence,
         "turn": loads.turn,
-        "others": dict(loads.others),
         "instead": dict(loads.instead),
         "lift_if_loaded": _estimate(loads.lift_if_loaded),
         "withheld": loads.withheld,

@@ -135,8 +135,7 @@ def _loads(one: Mapping[str, Any] | None) -> dict[str, Any] | None:
         name: one.get(name) and {**one[name], "interval": _interval(one[name]["interval"])}
         for name in ("lift_if_loaded", "unloaded", "easier", "easier_forced")
     }
-    skills = {name: tuple((one.get(name) or {}).items()) for name in ("others", "instead")}
-    return {**_lift(one), **estimates, **skills}
+    return {**_lift(one), **estimates, "instead": tuple((one.get("instead") or {}).items())}
 
 
 def _arm(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
