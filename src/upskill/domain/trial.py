@@ -26,8 +26,10 @@ End = Literal[
     "turn limit",
     "token limit",
     "file limit",
+    "stopped",
 ]
-"""How a scored answer ended. Only `answered` and `cut` can pass."""
+"""How a scored answer ended. Only `answered` and `cut` can pass. `stopped`: all that was to be measured was seen, as
+`upskill trigger` ends an answer that has loaded the skill."""
 
 ENDS_THAT_CAN_PASS: frozenset[End] = frozenset({"answered", "cut"})
 """The other ends are failures of the model, even if the checks pass on its text."""
@@ -135,6 +137,8 @@ class Trial:
     """New and changed files in the model's working folder."""
     removed: tuple[str, ...] = ()
     """Files of the case that the model removed."""
+    outside: tuple[str, ...] = ()
+    """Addresses outside of its sandbox that a coding agent, or a program in it, tried to reach; all were refused."""
     skill_use: SkillUse | None = None
     turns: int = 0
     """Turns of the model; 0 without tools."""

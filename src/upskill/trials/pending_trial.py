@@ -47,8 +47,11 @@ class PendingTrial:
     tool_calls: int | None = None
     trajectory: Trajectory | None = None
     """What a student with tools did; `None` where it has none."""
-    ran_out: Literal["turn", "token"] | None = None
+    ran_out: Literal["turn", "token", "load"] | None = None
+    """What ended it; `load`: the skill was loaded, and nothing more was to be measured."""
     sandbox_lost: str | None = None
+    outside: tuple[str, ...] = ()
+    """Addresses that a coding agent tried to reach, and was refused."""
     agent_failed: str | None = None
     """Why a coding agent measured nothing: it crashed, was killed, or did not list the skill."""
     agent_hung: str | None = None

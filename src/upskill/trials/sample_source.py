@@ -158,6 +158,7 @@ class PlannedSource(SampleSource):
             answer=ending.text,
             files=pending.files,
             removed=pending.removed,
+            outside=pending.outside,
             skill_use=pending.skill_use,
             turns=pending.turns,
             tool_calls=pending.tool_calls,
