@@ -46,10 +46,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
-    def start(agent: str, *, name: str, among: Among, baseline: bool = True) -> Ran:
+    def start(
+        agent: str, *, name: str, among: Among, baseline: bool = True, description: str = "Knows the tarn."
+    ) -> Ran:
         folder = tmp_path / "skills" / name
         folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Knows the tarn.\n---\n{MARK}\n")
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\n{MARK}\n")
         case = {"id": "c", "input": PROMPT, "expected": {"contains": DONE}}
         (folder / "skill_meta.json").write_text(json.dumps({"cases": [case]}))
         answer = Answer("Writing.", "echo 7413 > port.txt")
@@ -109,7 +111,9 @@ def test_twenty_others_and_the_bundled_skills_are_listed_in_every_arm_and_a_load
 def test_a_skill_that_a_cut_listing_names_without_its_description_errors_and_the_message_says_where_it_was_cut(
     run: Run,
 ) -> None:
-    ran = run("claude-code", name="zz-tarn", among=Among(shipped=50), baseline=False)
+    # A short description may still fit where longer ones before it did not.
+    long = "Knows the port of the tarn. Use when a boat is to leave. " * 4
+    ran = run("claude-code", name="zz-tarn", description=long, among=Among(shipped=50), baseline=False)
     outcome = ran.trials["offered"].outcome
     assert isinstance(outcome, Errored)
     assert outcome.fault == "agent"
