@@ -24,7 +24,7 @@ from upskill.domain.run_end import CapKind
 from upskill.errors import EngineError, UsageError
 from upskill.storage.plain_files import ENGINE_FOLDER
 from upskill.storage.records import keep_text, read_record, record_text
-from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
+from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE, TRIGGER_FILE
 from upskill.storage.trial_log import TrialLog
 
 RESERVED_BYTES = 65_536
@@ -219,6 +219,11 @@ def read_run(folder: Path) -> RunRecord:
         raise UsageError(
             f"{folder}: is a run of `generate`, not of `eval`",
             hint=f"resume it: upskill generate --resume {quote(str(folder))}",
+        )
+    if (folder / TRIGGER_FILE).is_file() and not (folder / RUN_FILE).exists():
+        raise UsageError(
+            f"{folder}: is a run of `trigger`, not of `eval`",
+            hint="its result is in trigger.json; the same command again takes finished answers from the cache",
         )
     record = read_record(
         folder / RUN_FILE,

@@ -20,7 +20,8 @@ from upskill.trials.pending_trial import PendingTrial
 from upskill.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
 from upskill.trials.scorer import Find
 from upskill.trials.skill_use import SKILL_FILE, Marks, OtherMark, OtherMarks, SkillWatch, marks_of
-from upskill.trials.tool_specs import TOOLS
+from upskill.trials.tool_specs import KNOWN_TOOLS, TOOLS
+from upskill.trials.trajectory import trajectory_of
 from upskill.trials.trial_limits import SKILLS, TrialLimits, skill_folder
 
 _TOOL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -147,10 +148,11 @@ def work(find: Find, setup: SandboxSetup, *, began: Callable[[], None]) -> Solve
                 await sandbox_tools.lay_out()
                 with pending.billed():
                     state.tools = sandbox_tools.tools
-                    return await _loop(state, generate, pending, setup.trial_limits)
+                    return await _loop(state, generate, pending, sandbox_tools, setup.trial_limits)
             finally:
                 # Also at the end of its time, and after Ctrl-C: no process outlives this block.
                 with anyio.CancelScope(shield=True):
+                    pending.trajectory = trajectory_of(state.messages, known=KNOWN_TOOLS)
                     await _collect_and_close(sandbox_tools, pending)
         except SandboxLost as error:
             pending.sandbox_lost = str(error)
@@ -159,7 +161,13 @@ def work(find: Find, setup: SandboxSetup, *, began: Callable[[], None]) -> Solve
     return solve
 
 
-async def _loop(state: TaskState, generate: Generate, pending: PendingTrial, trial_limits: TrialLimits) -> TaskState:
+async def _loop(
+    state: TaskState,
+    generate: Generate,
+    pending: PendingTrial,
+    sandbox_tools: SandboxTools,
+    trial_limits: TrialLimits,
+) -> TaskState:
     """One answer of the model after the other, each with the results of its tool calls, until it calls none."""
     for turn in range(1, trial_limits.turns + 1):
         state = await generate(state, tool_calls="single")
@@ -168,6 +176,10 @@ async def _loop(state: TaskState, generate: Generate, pending: PendingTrial, tri
         readable = [call for call in calls if call.parse_error is None and call.function in _TOOL_NAMES]
         pending.tool_calls = (pending.tool_calls or 0) + len(readable)
         if not calls:
+            return state
+        use = sandbox_tools.skill_use if trial_limits.stop_at_load else None
+        if use is not None and use.loaded:
+            pending.ran_out = "load"
             return state
         if pending.bill is not None and pending.bill.tokens >= trial_limits.tokens:
             pending.ran_out = "token"

@@ -6,6 +6,7 @@ sets about sampling is dropped: the student's settings hold in every arm.
 """
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from inspect_ai.agent import AgentState
@@ -27,6 +28,9 @@ RequestRefused = BridgePolicyError
 """A request asks for what an agent in a sandbox must not have, or cannot be read: its own fault, and a 400."""
 
 
+_model_was_asked: ContextVar[bool] = ContextVar("model_was_asked", default=False)
+
+
 class EngineBridge:
     """Answers requests of one agent. `asked` hears of each before it is sent, `answered` with the model's output."""
 
@@ -38,6 +42,7 @@ class EngineBridge:
             tool_choice: ToolChoice | None,  # noqa: ARG001
             config: GenerateConfig,  # noqa: ARG001
         ) -> None:
+            _model_was_asked.set(True)
             asked(input, tools)
 
         async def after(model: Model, output: ModelOutput, request: GenerateInput) -> None:  # noqa: ARG001
@@ -50,13 +55,22 @@ class EngineBridge:
 
     async def answer(self, dialect: Dialect, request: dict[str, Any]) -> dict[str, Any]:
         """The model's answer in the same dialect, whole. Raises what the engine raises, and `RequestRefused`."""
-        answer: Any
-        match dialect:
-            case "responses":
-                answer = await inspect_responses_api_request(request, None, None, None, self._bridge)
-            case "messages":
-                answer = await inspect_anthropic_api_request(request, None, None, None, self._bridge, beta=True)
-            case "completions":
-                answer = await inspect_completions_api_request(request, None, self._bridge)
+        _model_was_asked.set(False)
+        try:
+            answer = await self._answer(dialect, request)
+        except Exception as error:
+            # Programs in the sandbox can send anything. What the engine cannot read must not end the trial.
+            if _model_was_asked.get():
+                raise
+            raise RequestRefused(f"the request cannot be read: {type(error).__name__}: {error}"[:500]) from error
         dumped: dict[str, Any] = answer.model_dump(mode="json", exclude_none=True, warnings=False)
         return dumped
+
+    async def _answer(self, dialect: Dialect, request: dict[str, Any]) -> Any:
+        match dialect:
+            case "responses":
+                return await inspect_responses_api_request(request, None, None, None, self._bridge)
+            case "messages":
+                return await inspect_anthropic_api_request(request, None, None, None, self._bridge, beta=True)
+            case "completions":
+                return await inspect_completions_api_request(request, None, self._bridge)

@@ -44,6 +44,8 @@ MOST_CLEARING_SECONDS = 10
 LONGEST_SECONDS = 1_000_000.0
 """Nothing waits so long: the engine ends a trial when its working time has passed."""
 MOST_STDERR = 400
+MOST_OUTSIDE = 20
+"""Addresses that are kept: what a program inside can make us write is bounded."""
 
 
 class AgentFailed(Exception):
@@ -300,8 +302,7 @@ class _AgentTrial:
     async def _collect_and_close(self, sandbox: Sandbox) -> None:
         pending, runs = self._pending, self._runs
         pending.skill_use = self._traffic.use
-        if self._bridge.refused:
-            self._state.metadata["refused_outside"] = list(dict.fromkeys(self._bridge.refused))
+        pending.outside = tuple(dict.fromkeys(self._bridge.refused))[:MOST_OUTSIDE]
         try:
             with anyio.fail_after(MOST_CLEARING_SECONDS):
                 await self._take(sandbox)

@@ -102,6 +102,8 @@ class Traffic:
     """The main thread, with the model's last answer."""
     _others_loaded: dict[str, None] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
+    _delivered: bool = False
+    """Whether a request has carried a result of the latest tool calls: what follows may be about a summary of it."""
 
     @property
     def model_owes(self) -> bool:
@@ -151,10 +153,12 @@ class Traffic:
         """A request is about to be sent to the model."""
         if tools:
             self.requests += 1
+        main = self._is_main(messages, tools)
+        self._delivered = self._delivered or self._answers_calls(messages)
         calls = {call.id: call for call in _all_calls(messages)}
         for message in messages:
             mark = hash((message.role, message.text))
-            if mark in self._seen:
+            if not main or mark in self._seen:
                 continue
             self._seen.add(mark)
             if message.role != "assistant":
@@ -182,12 +186,28 @@ class Traffic:
         """The model answered a request."""
         calls = _calls(output)
         self.tool_calls += sum(call.parse_error is None for call in calls)
-        if not tools or not any(self.prompt in message.text for message in messages if message.role == "user"):
+        if not self._is_main(messages, tools):
             return
         self.turns += 1
+        self._delivered = False
         self.last = output
         self.final = None if calls else output
         self.conversation = [*messages, *([output.message] if output.choices else [])]
+
+    def _is_main(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
+        """Whether a request goes on with the agent's own conversation about the case.
+
+        Titles and subagents do not have its prompt. A program that the model runs can send whatever it likes to the
+        model; but while it runs, the agent's next request must carry the result of the very call that runs it.
+        """
+        if not tools or not any(self.prompt in message.text for message in messages if message.role == "user"):
+            return False
+        return self.last is None or self._delivered or not _calls(self.last) or self._answers_calls(messages)
+
+    def _answers_calls(self, messages: Sequence[ChatMessage]) -> bool:
+        """Whether a request carries a result of the model's latest tool calls."""
+        pending = {call.id for call in _calls(self.last)} if self.last is not None else set()
+        return any(isinstance(message, ChatMessageTool) and message.tool_call_id in pending for message in messages)
 
 
 def _calls(output: ModelOutput) -> list[ToolCall]:
