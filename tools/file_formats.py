@@ -26,6 +26,8 @@ RUN = (
     "upskill.domain:Price",
     "upskill.domain:Qualification",
     "upskill.domain:Reason",
+    "upskill.domain.other_skills:OtherSkills",
+    "upskill.domain.other_skills:OtherSkill",
     "upskill.domain.look:LookTerms",
     "upskill.domain.look:PooledCase",
     "upskill.domain:RunEnd",
@@ -48,6 +50,7 @@ WORDS = (
     "upskill.domain:State",
     "upskill.domain:Label",
     "upskill.domain.run_end:CapKind",
+    "upskill.domain.other_skills:OtherSource",
     "upskill.domain:End",
     "upskill.domain:Fault",
 )
