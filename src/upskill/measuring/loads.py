@@ -81,19 +81,21 @@ def measure_loads(
     """The loads of one model in `arm`; `None` where no scored answer says whether the skill was loaded.
 
     The rate is over all such answers; what is compared is over their pairs with `against`. Where repeats are copies of
-    one answer, the first counts.
+    one answer, rate and intervals rest on the first.
     """
     known = [trial for trial in trials if isinstance(trial.outcome, Scored)]
-    copies = against is not None and are_copies(pair_trials(known, arm=arm, against=against).pairs)
-    offered = _first_only(known, arm) if copies else _latest(known, arm)
-    offered = {key: trial for key, trial in offered.items() if trial.skill_use is not None}
-    if not offered:
+    asked = {key: trial for key, trial in _latest(known, arm).items() if trial.skill_use is not None}
+    if not asked:
         return None
+    copies = against is not None and are_copies(pair_trials(known, arm=arm, against=against).pairs)
+    offered = _first_only(asked) if copies else asked
     hits = [(trial.case_id, _was_loaded(trial)) for trial in offered.values()]
     loads = replace(
         load_rate(_units(hits), _units(hits, families), level),
-        turn=_median_turn(offered.values()),
-        instead=_other_skills(trial for trial in offered.values() if not _was_loaded(trial)),
+        answers=len(asked),
+        loaded=sum(map(_was_loaded, asked.values())),
+        turn=_median_turn(asked.values()),
+        instead=_other_skills(trial for trial in asked.values() if not _was_loaded(trial)),
     )
     if against != "baseline":
         return replace(loads, withheld="not compared" if loads.loaded else "never loaded")
@@ -270,11 +272,11 @@ def _latest(trials: Iterable[Trial], arm: Arm) -> dict[tuple[str, int], Trial]:
     return {(trial.case_id, trial.repeat): trial for trial in trials if trial.arm == arm}
 
 
-def _first_only(trials: Iterable[Trial], arm: Arm) -> dict[tuple[str, int], Trial]:
+def _first_only(trials: Mapping[tuple[str, int], Trial]) -> dict[tuple[str, int], Trial]:
     """The first repeat of each case."""
     first: dict[str, Trial] = {}
-    for (case_id, _), trial in sorted(_latest(trials, arm).items()):
-        first.setdefault(case_id, trial)
+    for key in sorted(trials):
+        first.setdefault(key[0], trials[key])
     return {(trial.case_id, trial.repeat): trial for trial in first.values()}
 
 

@@ -61,7 +61,7 @@ def load_words(loads: Loads) -> str:
 
 def rate_words(loads: Loads) -> str:
     """`30%, 95% CI 19% to 44%`; on which cases, where nothing can be said about others."""
-    here = f" on these {count(loads.cases, 'case')}" if loads.cases_like_these is None else ""
+    here = _here(loads.cases) if loads.cases_like_these is None else ""
     return f"{percent(loads.rate)}, {_level(loads)} {_percents(loads.interval)}{here}"
 
 
@@ -70,7 +70,7 @@ def forced_words(report: StudentReport, *, cases: int) -> str | None:
     lift = report.forced
     if lift is None:
         return None
-    here = f" on these {count(lift.cases or cases, 'case')}" if lift.cases_like_these is None else ""
+    here = _here(lift.cases or cases) if lift.cases_like_these is None else ""
     interval = confidence_interval(lift, shown_lift_interval(lift))
     name = arm_name(lift.arm, report.harness)
     return f"{name}: {points(lift.mean)} points ({interval}{here}, {count(lift.pairs, 'pair')})"
@@ -133,6 +133,10 @@ def loading_lines(report: StudentReport, *, cases: int) -> Iterator[str]:
     elif offered is not None and offered.trials:
         share = percent(offered.load_rate)
         yield f"the skill was loaded in {offered.loaded or 0} of {count(offered.trials, 'answer')} ({share})"
+
+
+def _here(cases: int) -> str:
+    return " on this 1 case" if cases == 1 else f" on these {cases} cases"
 
 
 def _counted(skills: Sequence[tuple[str, int]]) -> str:
