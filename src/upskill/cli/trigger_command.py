@@ -14,7 +14,6 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SH
 if TYPE_CHECKING:
     from upskill.domain.trigger import TriggerResult
     from upskill.sandbox import Backend
-    from upskill.teaching.trigger_prompts import read_trigger_counts
     from upskill.workflows.generating.write_triggers import TriggersOrder
     from upskill.workflows.triggering.prepare import PreparedTriggering
 
@@ -96,6 +95,7 @@ def command(
     """
     from upskill.cli.teaching_progress import TimedProgress
     from upskill.domain.other_skills import read_among
+    from upskill.teaching.trigger_prompts import read_trigger_counts
     from upskill.workflows.generating.write_triggers import TriggersOrder
     from upskill.workflows.trigger_skill import trigger
     from upskill.workflows.triggering.prepare import TriggerOrder, prepare_triggering
