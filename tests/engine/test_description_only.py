@@ -164,7 +164,8 @@ def test_a_run_that_a_cap_stopped_is_resumed_and_buys_nothing_twice(skill: Path)
     typed = generate_again(Path(stopped.run), max_calls=500)
     done = resume_generate(Path(stopped.run), typed=typed)
     assert (done.proven, done.saved) == (True, "./skills/gauge-care")
-    assert done.by_teacher.calls == 1
+    # Every answer takes one call: what loads the skill ends there.
+    assert (done.by_teacher.calls, done.by_students.calls) == (1, 4 * PRACTICE + 4 * HELD_OUT)
     assert (skill / "SKILL.md").read_bytes() == (HEAD.format(f'"{GOOD}"') + BODY).encode()
 
 
