@@ -263,9 +263,8 @@ def forged_requests(plan: Plan) -> list[str]:
         # What cannot be read is the program's own fault, and must not end the trial in an error of ours.
         for broken in ({}, {"messages": "x", "input": 7}, {"messages": [{"role": "x"}], "input": [{"type": "x"}]}):
             post(plan, path, broken)
-    served = [path for path, body in bodies.items() if plan["forged_answer"][::-1] in post(plan, path, body)]
-    with open(plan["note"], "w", encoding="ascii") as file:
-        json.dump({"served": served}, file)
+    for path, body in bodies.items():
+        post(plan, path, body)
     return []
 
 
