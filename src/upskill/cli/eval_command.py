@@ -36,6 +36,7 @@ _HEEDED = frozenset(
         "skill",
         "case_file",
         "compare",
+        "among",
         "sandbox",
         "agent_bin",
         "models",
@@ -102,6 +103,7 @@ class _Runs(click.ParamType[int | None]):
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
+@options.AMONG
 @options.AGENT_BIN
 @options.SANDBOX
 @options.MAX_TURNS
@@ -134,6 +136,7 @@ def command(
     min_lift: float | None,
     require: "Required | None",
     resume: Path | None,
+    among: tuple[str, ...],
     agent_bin: Path | None,
     sandbox: "Backend",
     dry_run: bool,
@@ -152,6 +155,7 @@ def command(
     SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.progress import TrialProgress
+    from upskill.domain.other_skills import read_among
     from upskill.workflows.evaluate_skill import evaluate
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
     from upskill.workflows.evaluating.resume import resume as resume_run
@@ -172,6 +176,7 @@ def command(
                 skill=skill,
                 case_file=case_file,
                 previous=_previous(compare),
+                among=read_among(among),
             )
             evaluation = resume_run(resume, typed=typed, progress=progress)
         elif require is not None and no_baseline and compare is None:
@@ -189,6 +194,7 @@ def command(
                 previous=_previous(compare),
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
+                among=read_among(among),
                 agent_bin=agent_bin,
             )
             chosen = options.resolved(settings)
@@ -245,6 +251,8 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
 
     estimate = prepared.estimate
     if as_json:
+        from upskill.reporting.json_report import others_json
+
         plan = {
             "schema": "upskill.plan/1",
             "skill": prepared.skill.name,
@@ -252,6 +260,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
             "harness": prepared.plan.harness,
             "arms": list(prepared.plan.arms),
             "sandbox": None if prepared.sandbox is None else prepared.sandbox.backend,
+            "others": others_json(prepared.others),
             "cases": len(prepared.plan.cases),
             "repeats": prepared.plan.repeats,
             "design": prepared.plan.design,
@@ -266,6 +275,8 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
         print_lines(f"{prepared.skill.name} on {named(student)}")
     if (harness := harness_info(prepared.plan.harness)).with_tools:
         print_lines(f"models have tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
+    if prepared.others is not None:
+        print_lines(prepared.others.words)
     print_lines(*prepared.lines, *prepared.note_lines)
 
 

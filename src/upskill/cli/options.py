@@ -82,6 +82,13 @@ SANDBOX = click.option(
     default="bubblewrap",
     help="What confines programs; none runs them on this machine with your rights.  [default: bubblewrap]",
 )
+AMONG = click.option(
+    "--among",
+    multiple=True,
+    metavar="DIR|bundled|N",
+    help="Other skills beside this one, in every arm: a folder of skills, those that come with the coding agent, or N "
+    "that ship with upskill; may be repeated.",
+)
 
 
 # Settings.

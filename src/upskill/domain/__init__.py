@@ -26,3 +26,4 @@ from upskill.domain.student import Price, Student
 from upskill.domain.text import estimate_tokens
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
 from upskill.domain.trial import NOT_RUN, Arm, End, Errored, Fault, Outcome, Scored, SkillUse, Trial, Usage
+from upskill.domain.trigger import PromptTally, TriggerPrompt, TriggerRate, TriggerResult, TriggerScore

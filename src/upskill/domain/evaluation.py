@@ -6,6 +6,7 @@ from typing import Literal
 from upskill.domain.case import Qualification
 from upskill.domain.judge_error import JudgeError
 from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.plan import Design
 from upskill.domain.run_end import RunEnd, StudentEnd
 from upskill.domain.skill import Skill
@@ -59,6 +60,8 @@ class ArmSummary:
     """Requests refused before an answer began."""
     asked_cases: int | None = None
     """Cases asked in this arm; cases without a passage have no ceiling. `None` in results of earlier versions."""
+    other_skills: tuple[tuple[str, int], ...] = ()
+    """Other skills that were loaded, with the number of scored answers, most frequent first."""
 
     @property
     def pass_rate(self) -> float | None:
@@ -220,6 +223,8 @@ class Evaluation:
     """What confined the programs that were run: `bubblewrap`, or `none`; `None` if nothing was run."""
     judge: JudgeReport | None = None
     """`None` without a judge."""
+    others: OtherSkills | None = None
+    """The skills that lay beside the measured one; `None` where none was asked for."""
 
     @property
     def interrupted(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar, get_args
 
 from upskill.domain import Evaluation, Trial
 from upskill.domain.generated import GenerateResult
+from upskill.domain.other_skills import Among, read_among
 from upskill.errors import UpskillError, UsageError
 from upskill.interruption import beside_event_loops, raise_if_interrupted
 from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
@@ -30,6 +31,8 @@ from upskill.workflows.progress import RunProgress
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
+OtherSkillsLike = PathLike | int
+"""A folder of skills, a number of those that ship with upskill, or `bundled`."""
 _one_at_a_time = threading.Lock()
 """The engine runs once per process. Another call waits for it."""
 
@@ -46,6 +49,7 @@ def evaluate(
     min_lift: float | None = None,
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
     yes: bool = False,
     **settings: object,
@@ -53,8 +57,10 @@ def evaluate(
     """Measure each model with and without the skill, as `upskill eval` does.
 
     `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill. `ceiling`
-    also asks without the skill but with the passage of the case in the prompt. If nothing has changed since an earlier
-    evaluation, its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
+    also asks without the skill but with the passage of the case in the prompt. `among` are other skills that lie
+    beside this one in every arm: folders of skills, a number of those that ship with upskill, `"bundled"`. If nothing
+    has changed since an earlier evaluation, its recorded verdict is returned, unless `fresh` is given. `resume`
+    continues an interrupted run.
     `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path.
     """
     order = evaluating.EvaluationOrder(
@@ -67,6 +73,7 @@ def evaluate(
         previous=None if previous is None else Path(previous),
         fresh=fresh,
         sandbox=_backend(sandbox),
+        among=_among(among),
         agent_bin=None if agent_bin is None else Path(agent_bin),
     )
 
@@ -91,6 +98,7 @@ def resume(
     tests: PathLike | None = None,
     previous: PathLike | None = None,
     sandbox: Backend = "bubblewrap",
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
     **settings: object,
 ) -> EvaluationResult:
@@ -107,6 +115,7 @@ def resume(
             skill=None if skill is None else Path(skill),
             case_file=None if tests is None else Path(tests),
             previous=None if previous is None else Path(previous),
+            among=_among(among),
             agent_bin=None if agent_bin is None else Path(agent_bin),
         )
         return _evaluated(evaluating.resume(Path(run), typed=typed, progress=_Interruptible()))
@@ -313,6 +322,12 @@ def _backend(sandbox: Backend) -> Backend:
     if sandbox not in get_args(Backend):
         raise UsageError(f"sandbox must be {' or '.join(get_args(Backend))}, not {sandbox!r}")
     return sandbox
+
+
+def _among(among: OtherSkillsLike | Sequence[OtherSkillsLike]) -> Among:
+    given = [among] if isinstance(among, str | int | os.PathLike) else among
+    # A path is never taken for a number, whatever it is called.
+    return read_among([str(Path.cwd() / one) if isinstance(one, os.PathLike) else str(one) for one in given])
 
 
 def _resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str] = ()) -> ResolvedSettings:

@@ -47,6 +47,7 @@ from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, spent_on, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
+from upskill.measuring.trigger import score_triggering, tally_prompts
 from upskill.measuring.verdict import Judgement, holds_among, judge, only_if_both
 
 __all__ = [
@@ -99,10 +100,12 @@ __all__ = [
     "prospect",
     "recorded_look",
     "repeats_earlier",
+    "score_triggering",
     "screen_cases",
     "spent_on",
     "summarise_arm",
     "tallies_of",
     "tally_baselines",
+    "tally_prompts",
     "with_losses",
 ]

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from upskill.domain import ArmSummary, Evaluation, Interval, Lift, RunEnd, StudentReport
 from upskill.domain.case import Json
 from upskill.domain.judge_error import JudgeError
+from upskill.domain.other_skills import OtherSkills
 from upskill.reporting.cases import case_state_json, label_lifts_json
 from upskill.reporting.requirements import requirements, requirements_json
 
@@ -32,10 +33,16 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "required": requirements_json(requirements(evaluation)),
         "sandbox": evaluation.sandbox,
         "judge": evaluation.judge and {**asdict(evaluation.judge), "agreement": evaluation.judge.agreement},
+        "others": others_json(evaluation.others),
         "notes": list(evaluation.notes),
         "case_states": [case_state_json(one) for one in evaluation.case_states],
         "students": [_student(report) for report in evaluation.students],
     }
+
+
+def others_json(others: OtherSkills | None) -> Json:
+    """The skills beside the measured one; null where none was asked for."""
+    return None if others is None else {"count": len(others.skills), **asdict(others)}
 
 
 def evaluation_schema() -> dict[str, Json]:
@@ -101,6 +108,7 @@ def _arm(arm: ArmSummary) -> Json:
         "load_rate": arm.load_rate,
         "skill_files": dict(arm.skill_files),
         "asked_cases": arm.asked_cases,
+        "other_skills": dict(arm.other_skills),
     }
 
 

@@ -53,17 +53,27 @@ def next_step(
 
 
 def step_after_generate(
-    evaluation: Evaluation | None, *, saved: str | None, improved: str | None, resume: str, students: Sequence[str]
+    evaluation: Evaluation | None,
+    *,
+    saved: str | None,
+    improved: str | None,
+    resume: str,
+    students: Sequence[str],
+    description: bool = False,
 ) -> NextStep:
     """The one command for what a `generate` came to, on the page and on the terminal.
 
     `saved` is the folder of the skill, `None` where the old version stays; that one is in `improved`, where known.
+    `description` says that only the description was revised.
     """
+    models = "".join(f" -m {quote(name)}" for name in students)
+    if saved is None and description:
+        folder = _UNKNOWN_SKILL if improved is None else quote(improved)
+        return NextStep("see which prompts the old description gets wrong", f"upskill trigger {folder}{models} -v")
     if saved is None:
         return _try_again(evaluation, folder=_UNKNOWN_SKILL if improved is None else quote(improved))
     if evaluation is not None:
         return next_step(evaluation, skill=saved, resume=resume)
-    models = "".join(f" -m {quote(name)}" for name in students)
     return NextStep("measure it on a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
 
 

@@ -22,6 +22,7 @@ _NEVER_NULL = frozenset(
         "late",
         "lost",
         "notes",
+        "other_skills",
         "refused",
         "reused",
         "skill_files",
@@ -135,6 +136,7 @@ def _arm(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
         "checks": given["assertions_of"],
         "faults": tuple(given.get("faults", {}).items()),
         "skill_files": tuple(given.get("skill_files", {}).items()),
+        "other_skills": tuple(given.get("other_skills", {}).items()),
     }
 
 

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from upskill.domain import Skill
+from upskill.domain.text import estimated_tokens
 from upskill.sandbox import Mount
+
+_ENTRY_CHARACTERS = 50
+"""Of one skill in a list, beside its name and its description: a path, or tags around both."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,3 +43,9 @@ class AgentSetup:
             "bundled": self.bundled,
         }
         return {name: value for name, value in known.items() if value}
+
+    @property
+    def listing_tokens(self) -> int:
+        """Estimated tokens of the list of other skills, which every request carries."""
+        listed = sum(len(skill.name) + len(skill.description) + _ENTRY_CHARACTERS for skill in self.others)
+        return estimated_tokens(listed)

@@ -38,7 +38,9 @@ class Requests:
 
     def _system(self, case: Case, arm: Arm) -> str:
         """What the student is told first. In the ceiling arm the passage stands where a skill would, in any harness."""
-        return self._arms[arm].system if arm != "ceiling" else f"{self.harness.frame}\n\n{passage_block(case)}"
+        if arm != "ceiling":
+            return self._arms[arm].system
+        return f"{self._arms['baseline'].system}\n\n{passage_block(case)}"
 
     def _shown(self, case: Case) -> CaseRequest:
         if not case.files:

@@ -11,7 +11,7 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.solver import TaskState
 
-from upskill.domain import Errored, PlannedTrial, Student, Trial, Turn, Usage
+from upskill.domain import Errored, PlannedTrial, Student, Trial, Turn
 from upskill.models import MeteredClient
 from upskill.trials.outcome import Ending, outcome_of
 from upskill.trials.pending_trial import OpenTurn, PendingTrial
@@ -148,11 +148,6 @@ class PlannedSource(SampleSource):
 
     def _finished(self, pending: PendingTrial, ending: Ending, *, seconds: float | None = None) -> Trial:
         planned, bill = pending.planned, pending.bill
-        usage = (
-            Usage(input_tokens=bill.input_tokens, output_tokens=bill.output_tokens, cost=bill.cost)
-            if bill is not None and bill.answers
-            else Usage()
-        )
         return Trial(
             id=pending.id,
             student=self._student.name,
@@ -167,7 +162,8 @@ class PlannedSource(SampleSource):
             skill_use=pending.skill_use,
             turns=pending.turns,
             tool_calls=pending.tool_calls,
-            usage=usage,
+            trajectory=pending.trajectory,
+            usage=pending.usage,
             seconds=seconds,
             calls=bill.calls if bill is not None else 0,
             lost=bill.lost if bill is not None else 0,

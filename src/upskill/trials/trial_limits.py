@@ -34,11 +34,15 @@ class TrialLimits:
     """What everything in the sandbox may use together."""
     setup: AgentSetup = field(default_factory=AgentSetup)
     """The coding agent and the other skills."""
+    stop_at_load: bool = False
+    """End an answer as soon as the skill is loaded: for who measures only whether it is."""
 
     def identity(self) -> dict[str, object]:
         """What of this can change an answer, as plain values."""
         limits = asdict(replace(self, setup=AgentSetup()))
         del limits["setup"]
+        if not self.stop_at_load:  # as in trials of before there was one
+            del limits["stop_at_load"]
         return {"limits": limits, **self.setup.identity()}
 
 

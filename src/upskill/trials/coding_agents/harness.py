@@ -94,7 +94,7 @@ class CodingAgent:
         """Every turn sends again what was said and seen in those before it, and what the agent says first."""
         turns = min(EXPECTED_TURNS, trial_limits.turns)
         growth = trials * (answer_tokens + EXPECTED_RESULT_TOKENS) * turns * (turns - 1) // 2
-        each = prompt_tokens + trials * self.adapter.request_tokens
+        each = prompt_tokens + trials * (self.adapter.request_tokens + trial_limits.setup.listing_tokens)
         return Effort(turns, each * turns + growth, trials * answer_tokens * turns)
 
     def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:

@@ -285,7 +285,8 @@ class _AgentTrial:
         if traffic.last is None:
             raise AgentFailed(f"{name} ended without asking its model anything{_tail(ran)}")
         if self._skill is not None and not self._forced and not traffic.listed:
-            raise AgentFailed(f"{name} did not list the skill {self._skill.name}, although it was there")
+            why = f"; {traffic.listing_cut}; offer fewer with --among" if traffic.listing_cut and traffic.others else ""
+            raise AgentFailed(f"{name} did not list the skill {self._skill.name}, although it was there{why}")
         recognisable = traffic.skill is not None and bool(traffic.skill.lines)
         if self._skill is not None and self._forced and recognisable and traffic.loaded_turn != 0:
             raise AgentFailed(f"{name} did not load the skill {self._skill.name}, although it was forced")

@@ -90,6 +90,10 @@ class Traffic:
     turns: int = 0
     tool_calls: int = 0
     listed: bool = False
+    others_listed: int | None = None
+    """Other skills that were listed with their descriptions; `None` before the first listing."""
+    listing_cut: str = ""
+    """How the agent cut the listing, in words; empty where every skill was listed with its description."""
     loaded_turn: int | None = None
     final: ModelOutput | None = None
     """The last answer to the case, if nothing is to be done after it."""
@@ -111,7 +115,9 @@ class Traffic:
         """What became of the skill, up to now; `None` where there is none."""
         others = tuple(self._others_loaded)
         if self.skill is None:
-            return SkillUse(listed=False, loaded=False, others=others) if others else None
+            if not (others or self.others):
+                return None
+            return SkillUse(listed=False, loaded=False, others=others, others_listed=self.others_listed)
         files = () if self.watch is None else tuple(file for file in self.watch.use().files if file != SKILL_FILE)
         loaded = self.loaded_turn is not None
         return SkillUse(
@@ -120,12 +126,28 @@ class Traffic:
             files=(SKILL_FILE, *files) if loaded else files,
             turn=self.loaded_turn,
             others=others,
+            others_listed=self.others_listed if self.others else None,
         )
 
     def lists(self, listing: str) -> None:
         """A request came whose listing of skills is this."""
+        if not listing:
+            return
         if self.skill is not None and self.skill.is_listed(listing):
             self.listed = True
+        if self.others_listed is None:
+            self._look_for_a_cut(listing)
+
+    def _look_for_a_cut(self, listing: str) -> None:
+        """Agents give their list of skills a budget of characters, and leave descriptions out beyond it."""
+        offered = sorted([*self.others, *(() if self.skill is None else (self.skill,))], key=lambda one: one.name)
+        whole = [one.is_listed(listing) for one in offered]
+        self.others_listed = sum(is_whole for one, is_whole in zip(offered, whole, strict=True) if one != self.skill)
+        if not all(whole):
+            self.listing_cut = (
+                f"its list was cut: {sum(whole)} of {len(offered)} skills have a description in it, and number "
+                f"{whole.index(False) + 1} by name is the first without"
+            )
 
     def asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
         """A request is about to be sent to the model."""

@@ -27,12 +27,14 @@ from upskill.domain import (
     harness_info,
 )
 from upskill.domain.look import LookTerms
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.run_end import end_by_design, reason_to_stop
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
 from upskill.workflows.evaluating.notes import (
     copies_notes,
+    cut_listing_notes,
     cut_notes,
     few_cases_notes,
     judge_notes,
@@ -70,6 +72,7 @@ def summarise(
     end: RunEnd,
     sandbox: str | None = None,
     judge: JudgeReport | None = None,
+    others: OtherSkills | None = None,
 ) -> Evaluation:
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
     mine = by_student(finished)
@@ -103,6 +106,7 @@ def summarise(
             *copies_notes(plan, schedules),
             *cut_notes(plan, mine),
             *no_tools_notes(plan, mine),
+            *cut_listing_notes(plan, mine, others),
             *judge_notes(reports),
             *models_notes(reports),
             *few_cases_notes(plan, mine, looks),
@@ -110,6 +114,7 @@ def summarise(
         end=end,
         sandbox=sandbox,
         judge=judge,
+        others=others,
     )
 
 

@@ -69,6 +69,8 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         students=plan.students,
         arms=plan.arms,
         passages=passages_digest(plan),
+        others=prepared.others,
+        other_sources=tuple(relative(Path(path), folder.path) for path in order.among.folders),
         repeats=plan.repeats,
         turn_cap=plan.turn_cap,
         design=plan.design,

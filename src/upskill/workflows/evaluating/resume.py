@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from upskill import storage, trials
 from upskill.domain import Evaluation
 from upskill.domain.harness import Ceiling
+from upskill.domain.other_skills import Among
 from upskill.errors import UpskillError, UsageError
 from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
@@ -104,8 +105,20 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         every_case=every_case,
         known_states=record.case_states,
         sandbox=typed.sandbox,
+        among=_recorded_among(record, demands),
         agent_bin=typed.agent_bin,
     )
+
+
+def _recorded_among(record: RunRecord, demands: Demands) -> Among:
+    """The other skills of a run. Folders that were typed stand for all recorded ones."""
+    if record.others is None:
+        return Among()
+    word = Word("its other skills are outside the working folder", "among", "--among", "")
+    folders = demands.typed.among.folders
+    if not folders:
+        folders = tuple(str(demands.path(source, None, word)) for source in record.other_sources)
+    return Among(shipped=record.others.shipped, folders=folders, bundled=record.others.bundled)
 
 
 def _beside_skill(record: RunRecord, skill: Path) -> Path | None:
@@ -153,6 +166,8 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
         )
     if prepared.plan.arms != record.arms:
         problems.append("it is not an evaluation: `cases check --probe` asked only without the skill")
+    if prepared.others != record.others:
+        problems.append("the other skills (--among) have changed since this run started")
     if passages_digest(prepared.plan) != record.passages:
         problems.append("the passages have changed since this run")
     if prepared.plan.students != record.students:

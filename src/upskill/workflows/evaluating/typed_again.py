@@ -5,11 +5,12 @@ folder counts only where a person typed it again, or where the settings of today
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from upskill.domain.other_skills import Among
 from upskill.domain.text import on_one_line, visible
 from upskill.errors import UsageError
 from upskill.sandbox import Backend
@@ -69,6 +70,7 @@ class TypedAgain:
     skill: Path | None = None
     case_file: Path | None = None
     previous: Path | None = None
+    among: Among = field(default_factory=Among)
     agent_bin: Path | None = None
 
 

@@ -11,6 +11,7 @@ from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.student_profile import StudentProfile
 from upskill.domain.text import count
+from upskill.domain.trigger import TriggerPrompt
 from upskill.errors import UsageError
 from upskill.measuring import FEWEST_CASES
 from upskill.settings import ResolvedSettings, Settings
@@ -63,6 +64,8 @@ class GenerateInputs:
     """What writers are told of the students, before there are cases; `None` where nothing is measured."""
     feedback: AppliedFeedback | None = None
     """What comments of a person change; `None` without any, and in a run that is resumed, which has saved it."""
+    prompts: tuple[TriggerPrompt, ...] = ()
+    """Trigger prompts, where only the description is revised; a run that is resumed has saved them."""
 
     @property
     def writes_cases(self) -> bool:
@@ -70,7 +73,7 @@ class GenerateInputs:
 
         Where a person says what to improve, the old cases cannot show it: new ones are written.
         """
-        if self.order.case_file is not None or not self.order.counts.total:
+        if self.order.case_file is not None or not self.order.counts.total or self.order.description_only:
             return False
         return self.gathered.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
 

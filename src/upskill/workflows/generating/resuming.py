@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from upskill import storage
+from upskill.domain.other_skills import Among
 from upskill.domain.skill import SKILL_FILE
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.models.handoff import is_handoff_folder
@@ -101,6 +102,7 @@ def _resumed(record: TeachingRecord, typed: TypedGenerate, demands: Demands) -> 
         sandbox=typed.again.sandbox,
         output=typed.output,
         plan_file=_plan_file(order, folder, typed, demands),
+        among=_among(order, demands),
         target=_target(order, skill, settings, typed, demands),
     )
     return ResumedOrder(order=order, settings=settings, skill=skill, notes=demands.notes)
@@ -156,6 +158,18 @@ def _target(
             hint=f"name a folder {recorded.folder.name} with --output",
         )
     return Target(folder=output.resolve(), parent=output.resolve().parent)
+
+
+def _among(order: GenerateOrder, demands: Demands) -> Among:
+    """The other skills of a run. Folders that were typed stand for all recorded ones."""
+    folders = demands.typed.among.folders
+    if not folders:
+        folders = order.among.folders
+        for folder in folders:
+            if not is_inside(demands.run, Path(folder)):
+                why = f"its other skills are in {folder}, outside the working folder"
+                demands.missing.append(Word(why, "among", "--among", folder))
+    return replace(order.among, folders=folders)
 
 
 def _plan_file(order: GenerateOrder, folder: TeachingFolder, typed: TypedGenerate, demands: Demands) -> str | None:

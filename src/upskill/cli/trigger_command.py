@@ -1,0 +1,143 @@
+"""`upskill trigger`: parse flags, call the workflow, print the result."""
+
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.cli import options
+from upskill.cli.output import ask_to_spend, console, named, next_lines, print_json, print_lines
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
+
+if TYPE_CHECKING:
+    from upskill.domain.trigger import TriggerResult
+    from upskill.sandbox import Backend
+    from upskill.workflows.triggering.prepare import PreparedTriggering
+
+
+@click.command("trigger")
+@click.argument("skill", type=click.Path(path_type=Path))
+@options.students("A model to measure; may be repeated.")
+@options.BASE_URL
+@click.option(
+    "-t",
+    "--tests",
+    "prompt_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file of trigger prompts.  [default: evals/triggers.json of the skill]",
+)
+@click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
+@click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
+@options.harness(auto="agent")
+@options.AMONG
+@options.SANDBOX
+@options.max_cost("Stop at this cost.  [default: 5]")
+@options.MAX_CALLS
+@options.MAX_TOTAL_TOKENS
+@options.MAX_TIME
+@options.dry_run("Show the calls and the price; call no model.")
+@options.fresh("Ask every model again instead of using cached answers.")
+@options.concurrency(per="model")
+@options.temperature("Sampling temperature.")
+@options.max_output_tokens("Token limit of an answer.")
+@options.runs_dir()
+@options.JSON
+@click.option("-v", "--verbose", is_flag=True, help="List every prompt that went wrong.")
+@options.SENTENCE_ONLY
+@options.YES
+@options.NO_COLOR
+def command(
+    skill: Path,
+    prompt_file: Path | None,
+    runs: int,
+    require: bool,
+    among: tuple[str, ...],
+    sandbox: "Backend",
+    dry_run: bool,
+    as_json: bool,
+    verbose: bool,
+    quiet: bool,
+    yes: bool,
+    no_color: bool,
+    **settings: object,
+) -> int:
+    """Measure when each MODEL loads SKILL: on prompts that should load it, and on near misses that should not.
+
+    Each answer ends when the skill is loaded, at the final answer, or after the third turn. Recall is the share of
+    prompts that load the skill where they should; J is recall minus the load rate on near misses. The skill triggers
+    well if the 95% CI of J lies above 0.5.
+
+    Exit codes: 0 done; 1 with --require, it does not trigger well, or that is undecided; 2 wrong usage; 3 failed, or no
+    verdict; 130 interrupted.
+    """
+    from upskill.cli.teaching_progress import TimedProgress
+    from upskill.domain.other_skills import read_among
+    from upskill.workflows.triggering.prepare import TriggerOrder, prepare_triggering
+    from upskill.workflows.triggering.trigger import trigger
+
+    order = TriggerOrder(skill=skill, prompt_file=prompt_file, repeats=runs, among=read_among(among), sandbox=sandbox)
+    chosen = options.resolved(settings)
+    if dry_run:
+        announce = partial(print_lines, err=True)
+        _show_plan(prepare_triggering(order, chosen.values, announce=announce, needs_keys=False), as_json=as_json)
+        return EXIT_DONE
+    with TimedProgress(quiet=quiet, no_color=no_color) as progress:
+        result = trigger(
+            order,
+            settings=chosen,
+            progress=progress,
+            confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
+        )
+    _show(result, skill=skill, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color)
+    return _exit_code(result, require=require)
+
+
+def _exit_code(result: "TriggerResult", *, require: bool) -> int:
+    if result.interrupted:
+        return EXIT_INTERRUPTED
+    if any(score.verdict == "invalid" for score in result.scores):
+        return EXIT_FAILED
+    return EXIT_NOT_SHOWN if require and not result.triggers_well else EXIT_DONE
+
+
+def _show(result: "TriggerResult", *, skill: Path, as_json: bool, quiet: bool, verbose: bool, no_color: bool) -> None:
+    from upskill.reporting.trigger_report import show_triggering, step_after_trigger, trigger_json, trigger_sentence
+
+    if as_json:
+        print_json(trigger_json(result))
+        return
+    if quiet:
+        print_lines(trigger_sentence(result))
+        return
+    show_triggering(result, console(no_color=no_color), verbose=verbose)
+    print_lines(*(f"note: {note}" for note in result.notes), err=True)
+    models = "".join(f" -m {quote(name)}" for name in dict.fromkeys(score.student for score in result.scores))
+    step = step_after_trigger(result, skill=str(skill), repeat=f"upskill trigger {quote(str(skill))}{models}")
+    print_lines(f"saved in {result.run}", *next_lines(step, run=result.run), err=True)
+
+
+def _show_plan(prepared: "PreparedTriggering", *, as_json: bool) -> None:
+    plan = prepared.parts[0][1].plan
+    should = sum(prompt.should_load for prompt in prepared.prompts)
+    if as_json:
+        found = {
+            "schema": "upskill.trigger_plan/1",
+            "skill": prepared.skill.name,
+            "students": [student.name for student in plan.students],
+            "harness": plan.harness,
+            "companies": [company for company, _ in prepared.parts],
+            "prompts": {"should_load": should, "near_miss": len(prepared.prompts) - should},
+            "repeats": plan.repeats,
+            **prepared.estimate.as_json(),
+            "price_unknown_for": list(prepared.estimate.unknown),
+        }
+        print_json(found)
+        return
+    print_lines(
+        *(f"{prepared.skill.name} on {named(student)}, harness {plan.harness}" for student in plan.students),
+        *prepared.lines,
+        *(f"note: {note}" for note in prepared.notes),
+    )

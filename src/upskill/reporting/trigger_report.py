@@ -1,0 +1,187 @@
+"""When a skill is loaded, for people and for programs."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from shlex import quote
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from upskill.domain.case import Json
+from upskill.domain.lift import Interval
+from upskill.domain.text import count, shortened
+from upskill.domain.trigger import WELL, PromptTally, TriggerRate, TriggerResult, TriggerScore
+from upskill.reporting.listings import print_table
+from upskill.reporting.next_step import NextStep
+
+TRIGGER_SCHEMA = "upskill.trigger/1"
+_STYLES = {"triggers well": "green", "does not trigger well": "red", "undecided": "yellow", "invalid": "bold red"}
+_MOST_WRONG = 5
+"""Prompts of each kind that are listed for a model, unless all are asked for."""
+
+
+def trigger_json(result: TriggerResult) -> dict[str, Json]:
+    """The one object of `upskill trigger --json`. Keys are a promise: added, never changed."""
+    should = sum(prompt.should_load for prompt in result.prompts)
+    return {
+        "schema": TRIGGER_SCHEMA,
+        "skill": {"name": result.skill, "digest": result.skill_digest, "description": result.description},
+        "prompts": {"should_load": should, "near_miss": len(result.prompts) - should},
+        "repeats": result.repeats,
+        "threshold": WELL,
+        "scores": [_score_json(score) for score in result.scores],
+        "triggers_well": result.triggers_well,
+        "sentence": trigger_sentence(result),
+        "bought": asdict(result.bought),
+        "interrupted": result.interrupted,
+        "run": result.run,
+        "notes": list(result.notes),
+    }
+
+
+def _score_json(score: TriggerScore) -> Json:
+    return {
+        "model": score.student,
+        "harness": score.harness,
+        "company": score.company,
+        "others": score.others,
+        "recall": _rate_json(score.recall),
+        "near_miss": _rate_json(score.near_miss),
+        "precision": _rate_json(score.precision),
+        "j": score.j,
+        "interval": _interval_json(score.interval),
+        "verdict": score.verdict,
+        "errored": score.errored,
+        "prompts": [_tally_json(tally) for tally in score.tallies],
+    }
+
+
+def _rate_json(rate: TriggerRate | None) -> Json:
+    if rate is None:
+        return None
+    return {
+        "rate": rate.rate,
+        "interval": _interval_json(rate.interval),
+        "prompts": rate.prompts,
+        "answers": rate.answers,
+    }
+
+
+def _interval_json(interval: Interval | None) -> Json:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def _tally_json(tally: PromptTally) -> Json:
+    prompt = tally.prompt
+    return {
+        "id": prompt.id,
+        "prompt": prompt.prompt,
+        "should_load": prompt.should_load,
+        "use": prompt.use,
+        "family": prompt.family,
+        "answers": tally.answers,
+        "loads": tally.loads,
+        "errored": tally.errored,
+        "others": list(tally.others),
+    }
+
+
+def trigger_sentence(result: TriggerResult) -> str:
+    """What came out, in one line: each model and company with its verdict."""
+    said = "; ".join(f"{_who(score, result)}: {score.verdict}{_j_words(score)}" for score in result.scores)
+    return f"{result.skill}: {said}" if said else f"{result.skill}: nothing was measured"
+
+
+def _who(score: TriggerScore, result: TriggerResult) -> str:
+    several = len({one.company for one in result.scores}) > 1
+    return f"{score.student} {_company(score)}" if several else score.student
+
+
+def _j_words(score: TriggerScore) -> str:
+    if score.j is None or score.interval is None:
+        return ""
+    return f" (J {score.j:.2f}, 95% CI {score.interval.low:.2f} to {score.interval.high:.2f})"
+
+
+def _company(score: TriggerScore) -> str:
+    if score.company == "alone":
+        return "alone"
+    return "in company" if score.others is None else f"among {count(score.others, 'other')}"
+
+
+def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = False) -> None:
+    """A row for each model and company, then the prompts that went wrong, then what it rests on."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("model", "offered", "recall", "near misses", "precision", "J (95% CI)", "verdict"):
+        table.add_column(title, no_wrap=title not in ("model", "verdict"), overflow="fold")
+    for score in result.scores:
+        j = "-"
+        if score.j is not None and score.interval is not None:
+            j = f"{score.j:.2f} ({score.interval.low:.2f} to {score.interval.high:.2f})"
+        table.add_row(
+            Text(score.student),
+            Text(_company(score)),
+            Text(rate_words(score.recall)),
+            Text(rate_words(score.near_miss)),
+            Text(rate_words(score.precision)),
+            Text(j),
+            Text(score.verdict, style=_STYLES[score.verdict]),
+        )
+    print_table(table, console)
+    for line in (*wrong_lines(result, most=None if verbose else _MOST_WRONG), *_method_lines(result)):
+        console.print(Text(line), soft_wrap=True)
+
+
+def rate_words(rate: TriggerRate | None) -> str:
+    """`92% (74-98)`; a dash where nothing was measured."""
+    if rate is None:
+        return "-"
+    return f"{rate.rate:.0%} ({100 * rate.interval.low:.0f}-{100 * rate.interval.high:.0f})"
+
+
+def wrong_lines(result: TriggerResult, *, most: int | None) -> Iterator[str]:
+    """For each model and company, the prompts that did not load the skill and those that loaded it wrongly."""
+    for score in result.scores:
+        for kind, title in ((True, "should have loaded it and did not"), (False, "loaded it and should not have")):
+            wrong = [tally for tally in score.wrong if tally.prompt.should_load is kind]
+            if not wrong:
+                continue
+            yield ""
+            yield f"{_who(score, result)}: {count(len(wrong), 'prompt')} {title}"
+            for tally in wrong[:most]:
+                yield f"  {_wrong_words(tally, result.repeats)}"
+            if most is not None and len(wrong) > most:
+                yield f"  … {len(wrong) - most} more; -v shows all"
+
+
+def _wrong_words(tally: PromptTally, repeats: int) -> str:
+    often = f" ({tally.wrong} of {tally.answers})" if repeats > 1 else ""
+    instead = f"; loaded {', '.join(tally.others[:3])}" if tally.others else ""
+    return f"{tally.prompt.id}: {shortened(tally.prompt.prompt, 100)}{often}{instead}"
+
+
+def _method_lines(result: TriggerResult) -> Iterator[str]:
+    should = sum(prompt.should_load for prompt in result.prompts)
+    yield ""
+    yield (
+        f"{count(should, 'prompt')} that should load the skill, {len(result.prompts) - should} near misses; "
+        f"J is recall minus the load rate on near misses, and its 95% CI must lie above {WELL:g}"
+    )
+    for score in result.scores:
+        if score.errored:
+            yield f"{_who(score, result)}: {count(score.errored, 'answer')} errored and not counted"
+
+
+def step_after_trigger(result: TriggerResult, *, skill: str | None, repeat: str) -> NextStep:
+    """The one command for what was found. `repeat` is the command that was typed."""
+    folder = "SKILL" if skill is None else quote(skill)
+    verdicts = {score.verdict for score in result.scores}
+    if result.interrupted or "invalid" in verdicts:
+        return NextStep("ask again what is missing", repeat)
+    if "does not trigger well" in verdicts or any(score.wrong for score in result.scores):
+        models = "".join(f" --eval-model {quote(name)}" for name in dict.fromkeys(one.student for one in result.scores))
+        return NextStep(
+            "let the teacher revise the description", f"upskill generate --description-only --from {folder}{models}"
+        )
+    return NextStep("check it in every build", f"{repeat} --require")

@@ -1,0 +1,148 @@
+"""Asks the prompts of a prepared measurement, and scores what came back. Writes no record of the whole."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from upskill import measuring
+from upskill.domain import RunEnd, Trial
+from upskill.domain.progress import Progress
+from upskill.domain.trigger import Company, TriggerScore
+from upskill.errors import EngineError
+from upskill.models import MeteredClient
+from upskill.redaction import redactor_from
+from upskill.settings import ResolvedSettings
+from upskill.storage.runs import RunFolder, Status, now
+from upskill.workflows.evaluating.conclude import by_student, students_end
+from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_missing_trials
+from upskill.workflows.evaluating.execute import clean_logs
+from upskill.workflows.evaluating.notes import end_notes
+from upskill.workflows.evaluating.prepare import PreparedEvaluation
+from upskill.workflows.evaluating.record import first_record
+from upskill.workflows.progress import RunProgress
+from upskill.workflows.triggering.prepare import PreparedTriggering
+
+_ANSWERS = "answers"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """The scores of all models in all companies, and how the asking ended."""
+
+    scores: tuple[TriggerScore, ...]
+    trials: tuple[Trial, ...] = ()
+    """Without answers and files."""
+    end: RunEnd = RunEnd()  # noqa: RUF009 - frozen
+    reused: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class _Counting(RunProgress):
+    """Counts the answers of all parts together."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+
+    def note(self, line: str) -> None:
+        self._progress.note(line)
+
+    def trial_finished(self, trial: Trial) -> None:
+        self._done += 1
+        self._progress.step(_ANSWERS, min(self._done, self._total), self._total)
+
+
+def measure_triggering(
+    prepared: PreparedTriggering,
+    *,
+    settings: ResolvedSettings,
+    client: MeteredClient,
+    folder_of: Callable[[Company], RunFolder],
+    progress: Progress,
+) -> Measured:
+    """Ask every prompt in every company, and score the answers. What errored is never counted as an answer.
+
+    An interruption or a cap ends it with the scores of what was there; an answer that was bought before, by any run, is
+    taken from the trial store.
+    """
+    counting = _Counting(progress, prepared.answers)
+    progress.step(_ANSWERS, 0, prepared.answers)
+    parts: list[Measured] = []
+    for company, part in prepared.parts:
+        parts.append(_measure(prepared, company, part, settings, client, folder_of(company), counting))
+        if parts[-1].end.interrupted or parts[-1].end.cap is not None:
+            break
+    order = {student: place for place, student in enumerate(_students(prepared))}
+    scores = sorted((score for part in parts for score in part.scores), key=lambda score: order[score.student])
+    return Measured(
+        scores=tuple(scores),
+        trials=tuple(trial for part in parts for trial in part.trials),
+        end=parts[-1].end,
+        reused=sum(part.reused for part in parts),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    )
+
+
+def _students(prepared: PreparedTriggering) -> tuple[str, ...]:
+    return tuple(student.name for student in prepared.parts[0][1].plan.students)
+
+
+def _measure(
+    whole: PreparedTriggering,
+    company: Company,
+    part: PreparedEvaluation,
+    settings: ResolvedSettings,
+    client: MeteredClient,
+    folder: RunFolder,
+    progress: RunProgress,
+) -> Measured:
+    record = first_record(part, settings, folder)
+    folder.write_record(record)
+    parent = ParentRun(client=client, folder=folder)
+    run = EvaluationRun(part, settings.values, folder, record, progress, client, parent)
+    try:
+        execution = run_missing_trials(run, [])
+    except BaseException as error:
+        status: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        with suppress(EngineError):  # what happened matters more than that it could not be recorded
+            folder.write_record(replace(record, status=status, finished_at=now()))
+        clean_logs(folder)
+        raise
+    unread = clean_logs(folder)
+    clean = redactor_from(os.environ).clean_own
+    end = students_end(execution.end, part.endpoints.values(), clean)
+    notes = tuple(map(clean, (*end_notes(end, part.endpoints.values()), *execution.notes, *unread)))
+    status = "interrupted" if end.interrupted else "finished"
+    folder.write_record(replace(record, status=status, finished_at=now(), end=end, notes=notes))
+    mine = by_student(execution.trials)
+    return Measured(
+        scores=tuple(
+            measuring.score_triggering(
+                measuring.tally_prompts(whole.prompts, mine.get(student.name, ())),
+                student=student.name,
+                harness=part.plan.harness,
+                company=company,
+                others=_others(part),
+            )
+            for student in part.plan.students
+        ),
+        trials=tuple(execution.trials),
+        end=end,
+        reused=execution.reused,
+        notes=notes,
+    )
+
+
+def _others(part: PreparedEvaluation) -> int | None:
+    """How many other skills were offered; `None` where the agent brings some of its own."""
+    if part.others is None:
+        return 0
+    return None if part.others.bundled else len(part.others.skills)
+
+
+def folder_below(path: Path) -> Callable[[Company], RunFolder]:
+    """Where a longer run keeps the answers of each company."""
+    from upskill.storage import run_folder_at
+
+    return lambda company: run_folder_at(path / company)
