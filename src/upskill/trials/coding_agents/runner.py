@@ -184,7 +184,7 @@ class _AgentTrial:
         spec = SandboxSpec(
             limits=runs.trial_limits.place,
             mounts=runs.program.mounts,
-            read_only={**mounted.files, RELAY: runs.relay},
+            read_only={**mounted.files, **runs.adapter.files(launch), RELAY: runs.relay},
             executable=mounted.executable,
             sockets=(Mount(source=socket.path, target=SOCKET),),
         )
@@ -196,7 +196,6 @@ class _AgentTrial:
         # It may have waited for memory that other sandboxes use.
         report_sample_waiting_time(time.monotonic() - began)
         try:
-            await runs.threads.call(partial(sandbox.put, runs.adapter.files(launch)))
             await runs.threads.call(partial(sandbox.put, self._pending.planned.case.files))
         except (FileRefused, SandboxGone) as error:
             await runs.threads.call(partial(runs.sandboxes.close, sandbox))
