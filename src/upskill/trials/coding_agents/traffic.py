@@ -15,7 +15,9 @@ from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput
 from inspect_ai.tool import ToolCall, ToolInfo
 
 from upskill.domain import SkillUse
+from upskill.trials.coding_agents.known_tools import KNOWN_TOOLS
 from upskill.trials.skill_use import SKILL_FILE, SkillWatch
+from upskill.trials.trajectory import TrajectoryBuilder
 
 LEAST_CHARACTERS = (40, 25, 12)
 """How long a line of a skill's body must be to tell that it was loaded: the first length that any line has."""
@@ -100,8 +102,12 @@ class Traffic:
     last: ModelOutput | None = None
     conversation: list[ChatMessage] = field(default_factory=list)
     """The main thread, with the model's last answer."""
+    trajectory: TrajectoryBuilder = field(default_factory=lambda: TrajectoryBuilder(KNOWN_TOOLS))
+    """Every tool call that the model made, in that order."""
     _others_loaded: dict[str, None] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
+    _call_numbers: dict[str, int | None] = field(default_factory=dict)
+    """The calls whose results have not come, by their ids."""
     _delivered: bool = False
     """Whether a request has carried a result of the latest tool calls: what follows may be about a summary of it."""
 
@@ -175,6 +181,8 @@ class Traffic:
         call = calls.get(message.tool_call_id or "") if isinstance(message, ChatMessageTool) else None
         if call is None or not isinstance(message, ChatMessageTool):
             return
+        if message.error is not None and call.id in self._call_numbers:
+            self.trajectory.mark_failed(self._call_numbers.pop(call.id))
         well = message.error is None and _FAILED.search(text) is None
         if self.watch is not None:
             self.watch.ran(json.dumps(call.arguments), text, well=well)
@@ -185,10 +193,15 @@ class Traffic:
     def answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
         """The model answered a request."""
         calls = _calls(output)
+        main = self._is_main(messages, tools)
+        self.turns += main
         self.tool_calls += sum(call.parse_error is None for call in calls)
-        if not self._is_main(messages, tools):
+        for call in calls:
+            self._call_numbers[call.id] = self.trajectory.add(
+                turn=self.turns, tool=call.function, arguments=call.arguments, subagent=not main
+            )
+        if not main:
             return
-        self.turns += 1
         self._delivered = False
         self.last = output
         self.final = None if calls else output
