@@ -25,6 +25,7 @@ from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxG
 from upskill.sandbox.profile import PATH, find_interpreter
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentEvents, AgentProgram, Launch
 from upskill.trials.coding_agents.bridge import BASE_URL, PORT, ModelBridge, SocketFolder
+from upskill.trials.coding_agents.cross_check import disagreements
 from upskill.trials.coding_agents.engine_bridge import EngineBridge
 from upskill.trials.coding_agents.streams import Dialect
 from upskill.trials.coding_agents.traffic import SkillMarks, Traffic, marks_for
@@ -192,7 +193,7 @@ class _AgentTrial:
         spec = SandboxSpec(
             limits=runs.trial_limits.place,
             mounts=runs.program.mounts,
-            read_only={**mounted.files, RELAY: runs.relay},
+            read_only={**mounted.files, **runs.adapter.files(launch), RELAY: runs.relay},
             executable=mounted.executable,
             sockets=(Mount(source=socket.path, target=SOCKET),),
         )
@@ -203,7 +204,6 @@ class _AgentTrial:
         except Exception as error:
             raise SandboxLost(f"the sandbox could not be opened: {error}") from error
         try:
-            await runs.threads.call(partial(sandbox.put, runs.adapter.files(launch)))
             await runs.threads.call(partial(sandbox.put, self._pending.planned.case.files))
         except (FileRefused, SandboxGone) as error:
             await runs.threads.call(partial(runs.sandboxes.close, sandbox))
@@ -320,8 +320,14 @@ class _AgentTrial:
 
     def _compare(self, events: AgentEvents, final: ModelOutput) -> None:
         """What the agent says of its work is compared with the traffic, which is believed."""
-        if events.final_text.strip() not in ("", final.message.text.strip(), final_text(final).strip()):
-            logger.warning("trial=%s: the agent reports another final text than its model gave", self._pending.id[:12])
+        for disagreement in disagreements(
+            events,
+            final_texts=(final.message.text, final_text(final)),
+            skill=None if self._skill is None else self._skill.name,
+            loaded=self._traffic.loaded_turn is not None,
+            forced=self._forced,
+        ):
+            logger.warning("trial=%s: %s", self._pending.id[:12], disagreement)
 
     async def _collect_and_close(self, sandbox: Sandbox) -> None:
         pending, runs = self._pending, self._runs
