@@ -141,6 +141,21 @@ def _use(trial: dict[str, Any]) -> tuple[bool, bool, int, list[str]] | None:
     return use and (use["listed"], use["loaded"], use["turn"], use["others"])
 
 
+def test_what_was_done_is_recorded_under_kinds_that_all_agents_share(evaluated: Evaluated) -> None:
+    load = "shell" if evaluated.agent == "codex" else "skill"
+    done = {
+        arm: [
+            (call.get("kind"), call["turn"], call["failed"], call["subagent"]) for call in trial["trajectory"]["calls"]
+        ]
+        for arm, trial in evaluated.trials.items()
+    }
+    assert done == {
+        "baseline": [("shell", 1, False, False)],
+        "offered": [(load, 1, False, False), ("shell", 2, False, False)],
+        "with_skill": [("shell", 1, False, False)],
+    }
+
+
 def test_the_first_requests_differ_in_the_listing_alone(evaluated: Evaluated) -> None:
     bodies = {arm: request.body for arm, request in evaluated.firsts.items()}
     assert bodies.keys() == {"baseline", "offered", "with_skill"}
