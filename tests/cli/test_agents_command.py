@@ -55,7 +55,7 @@ def test_a_person_reads_what_was_offered_what_was_loaded_and_what_it_does_when_g
     assert "0% → 100%" in done.stdout
     assert "skill offered" in done.stdout
     assert "skill given" in done.stdout
-    assert "the skill was loaded in 2 of 2 answers (100%, 95% CI 2% to 100% on this 1 case)" in done.stdout
+    assert "the skill was loaded in 2 of 2 answers (100%, 95% CI 3% to 100% on this 1 case)" in done.stdout
     assert "skill given: +100 points (95% CI" in done.stdout
     assert 'name="sandbox" value="bubblewrap"' in (here / "j.xml").read_text()
     assert (

@@ -147,7 +147,7 @@ def _describe(reports: Sequence[StudentReport], folder: str) -> NextStep:
     models = _named([report.student for report in reports], "--eval-model", "--eval-base-url")
     harness = f" --harness {reports[0].harness.partition('/')[0]}"
     command = f"upskill generate --description-only --from {folder}{models}{harness}"
-    return NextStep("let the teacher revise the description, which decides when the skill is loaded", command)
+    return NextStep("let the teacher revise the description", command)
 
 
 def _keep_proven(evaluation: Evaluation, asked: str) -> NextStep:
