@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
 @click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
 @options.harness(auto="agent")
+@options.AGENT_BIN
 @options.AMONG
 @options.SANDBOX
 @options.max_cost("Stop at this cost.  [default: 5]")
@@ -74,6 +75,7 @@ def command(
     test_gen_base_url: str | None,
     runs: int,
     require: bool,
+    agent_bin: Path | None,
     among: tuple[str, ...],
     sandbox: "Backend",
     dry_run: bool,
@@ -111,7 +113,14 @@ def command(
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
         settings["teacher"] = test_gen_model
-    order = TriggerOrder(skill=skill, prompt_file=prompt_file, repeats=runs, among=read_among(among), sandbox=sandbox)
+    order = TriggerOrder(
+        skill=skill,
+        prompt_file=prompt_file,
+        repeats=runs,
+        among=read_among(among),
+        sandbox=sandbox,
+        agent_bin=agent_bin,
+    )
     chosen = options.resolved(settings)
     if dry_run:
         announce = partial(print_lines, err=True)

@@ -41,6 +41,8 @@ class TriggerOrder:
     among: Among = field(default_factory=Among)
     """Other skills: the prompts are asked without them, and again beside them."""
     sandbox: Backend = "bubblewrap"
+    agent_bin: Path | None = None
+    """The coding agent that the harness runs, where it is not the one on the search path."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +106,7 @@ def prepare_triggering(
         baseline=False,
         every_case=True,
         sandbox=order.sandbox,
+        agent_bin=order.agent_bin,
         prompts=tuple(prompt.as_case for prompt in prompts),
     )
     parts: list[tuple[Company, PreparedEvaluation]] = []
