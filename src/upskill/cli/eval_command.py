@@ -38,6 +38,7 @@ _HEEDED = frozenset(
         "compare",
         "among",
         "sandbox",
+        "agent_bin",
         "models",
         "base_url",
         "judge",
@@ -103,6 +104,7 @@ class _Runs(click.ParamType[int | None]):
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
 @options.AMONG
+@options.AGENT_BIN
 @options.SANDBOX
 @options.MAX_TURNS
 @options.max_cost("Stop at this cost.  [default: 5]")
@@ -135,6 +137,7 @@ def command(
     require: "Required | None",
     resume: Path | None,
     among: tuple[str, ...],
+    agent_bin: Path | None,
     sandbox: "Backend",
     dry_run: bool,
     as_json: bool,
@@ -169,6 +172,7 @@ def command(
             typed = TypedAgain(
                 settings=options.resolved(settings),
                 sandbox=sandbox,
+                agent_bin=agent_bin,
                 skill=skill,
                 case_file=case_file,
                 previous=_previous(compare),
@@ -191,6 +195,7 @@ def command(
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
                 among=read_among(among),
+                agent_bin=agent_bin,
             )
             chosen = options.resolved(settings)
             if dry_run:

@@ -116,10 +116,17 @@ def harness(*, auto: str) -> Option:
     return click.option(
         "--harness",
         type=click.Choice(harness_choices()),
-        help=f"How models work: chat in text only, agent with tools in a sandbox.  [default: auto, {auto}]",
+        help="How models work: chat in text only, agent with tools in a sandbox, the others in a coding agent that "
+        f"you have installed.  [default: auto, {auto}]",
     )
 
 
+AGENT_BIN = click.option(
+    "--agent-bin",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The program of the coding agent.  [default: the one on the search path]",
+)
 MAX_TURNS = click.option("--max-turns", type=int, metavar="N", help="Turn limit of a model with tools.  [default: 30]")
 
 

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 @click.option("--write", is_flag=True, help="Have a teacher write the prompts, and measure nothing; -m is the teacher.")
 @click.option("--replace", is_flag=True, help="With --write: replace the existing prompts.")
 @click.option(
+    "--prompts",
+    "counts",
+    metavar="P+H",
+    help="Practice and held-out prompts of each kind that are written.  [default: 12+24]",
+)
+@click.option(
     "--test-gen-model",
     metavar="MODEL",
     help="The model that writes prompts if the skill has none.  [default: the strongest with a key]",
@@ -63,6 +69,7 @@ def command(
     prompt_file: Path | None,
     write: bool,
     replace: bool,
+    counts: str | None,
     test_gen_model: str | None,
     test_gen_base_url: str | None,
     runs: int,
@@ -88,6 +95,7 @@ def command(
     """
     from upskill.cli.teaching_progress import TimedProgress
     from upskill.domain.other_skills import read_among
+    from upskill.teaching.trigger_prompts import read_trigger_counts
     from upskill.workflows.generating.write_triggers import TriggersOrder
     from upskill.workflows.trigger_skill import trigger
     from upskill.workflows.triggering.prepare import TriggerOrder, prepare_triggering
@@ -96,10 +104,10 @@ def command(
         teacher = _teacher(settings.pop("models"), test_gen_model)
         address = test_gen_base_url or settings.pop("base_url", None)
         settings |= {"teacher": teacher, "test_gen_model": teacher, "teacher_base_url": address}
-        wanted = TriggersOrder(skill=skill, output=prompt_file, replace=replace)
+        wanted = TriggersOrder(skill=skill, counts=read_trigger_counts(counts), output=prompt_file, replace=replace)
         return _write(wanted, settings, dry_run=dry_run, as_json=as_json, quiet=quiet, yes=yes, no_color=no_color)
-    if replace:
-        raise UsageError("--replace needs --write")
+    if replace or counts is not None:
+        raise UsageError(f"{'--replace' if replace else '--prompts'} needs --write")
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
         settings["teacher"] = test_gen_model

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Grade
+from upskill.domain.trajectory import Trajectory
 
 Arm = Literal["baseline", "previous", "offered", "with_skill", "ceiling"]
 """The condition: no skill; an older version of the skill, presented in the same way; the skill offered for the model to
@@ -109,6 +110,13 @@ class SkillUse:
     where it was not loaded, and in runs of earlier versions."""
     others: tuple[str, ...] = ()
     """Names of other skills that were loaded, in that order."""
+    others_listed: int | None = None
+    """Other skills that were listed with their descriptions: agents cut long lists. `None` without other skills."""
+
+    @property
+    def present(self) -> bool:
+        """Whether the measured skill could be used at all; false without it, where only other skills were listed."""
+        return self.listed or self.loaded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,11 +137,15 @@ class Trial:
     """New and changed files in the model's working folder."""
     removed: tuple[str, ...] = ()
     """Files of the case that the model removed."""
+    outside: tuple[str, ...] = ()
+    """Addresses outside of its sandbox that a coding agent, or a program in it, tried to reach; all were refused."""
     skill_use: SkillUse | None = None
     turns: int = 0
     """Turns of the model; 0 without tools."""
     tool_calls: int | None = None
     """Readable tool calls; `None` without tools, and in runs of earlier versions."""
+    trajectory: Trajectory | None = None
+    """What the model did with its tools; `None` without tools, and in runs of earlier versions."""
     usage: Usage = Usage()
     seconds: float | None = None
     calls: int = 0
@@ -175,22 +187,31 @@ class Trial:
 
     @property
     def full_answer(self) -> Answer:
-        """The text and the files that checks read."""
-        return Answer(text=self.answer, files=self.files, removed=self.removed)
+        """All that checks read: the text, the files, and what the model did."""
+        return Answer(
+            text=self.answer,
+            files=self.files,
+            removed=self.removed,
+            trajectory=self.trajectory,
+            turns=self.turns or None,
+            tokens=self.usage.tokens,
+        )
 
     @property
     def answer_digest(self) -> str:
-        """Equal for byte-identical answers; empty without an answer."""
+        """Equal for byte-identical answers that were reached by the same tool calls; empty without an answer."""
         if self.kept_digest or not (self.answer or self.files):
             return self.kept_digest
         digest = hashlib.blake2b(self.answer.encode("utf-8", "surrogatepass"), digest_size=8)
         for path in sorted(self.files):
             digest.update(f"\0{path}\0".encode("utf-8", "surrogatepass") + self.files[path])
+        for call in () if self.trajectory is None else self.trajectory.calls:
+            digest.update(f"\0\0{call.tool}\0{call.arguments}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def without_answer(self) -> "Trial":
         """The same trial without what the student left, except its digest."""
-        return replace(self, answer="", files={}, kept_digest=self.answer_digest)
+        return replace(self, answer="", files={}, trajectory=None, kept_digest=self.answer_digest)
 
     def cleaned(self, clean: Callable[[str], str]) -> "Trial":
         """The same trial with every text in it cleaned. Its grade does not change."""
@@ -203,4 +224,12 @@ class Trial:
         # latin-1 decodes any bytes and gives the same bytes back.
         files = {path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in self.files.items()}
         served = None if self.served_model is None else clean(self.served_model)
-        return replace(self, outcome=outcome, answer=clean(self.answer), files=files, served_model=served)
+        trajectory = None if self.trajectory is None else self.trajectory.cleaned(clean)
+        return replace(
+            self,
+            outcome=outcome,
+            answer=clean(self.answer),
+            files=files,
+            served_model=served,
+            trajectory=trajectory,
+        )

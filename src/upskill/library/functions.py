@@ -50,6 +50,7 @@ def evaluate(
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     yes: bool = False,
     **settings: object,
 ) -> EvaluationResult:
@@ -60,6 +61,7 @@ def evaluate(
     beside this one in every arm: folders of skills, a number of those that ship with upskill, `"bundled"`. If nothing
     has changed since an earlier evaluation, its recorded verdict is returned, unless `fresh` is given. `resume`
     continues an interrupted run.
+    `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path.
     """
     order = evaluating.EvaluationOrder(
         skill=Path(skill),
@@ -72,6 +74,7 @@ def evaluate(
         fresh=fresh,
         sandbox=_backend(sandbox),
         among=_among(among),
+        agent_bin=None if agent_bin is None else Path(agent_bin),
     )
 
     def work() -> EvaluationResult:
@@ -96,12 +99,13 @@ def resume(
     previous: PathLike | None = None,
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     **settings: object,
 ) -> EvaluationResult:
     """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
 
-    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, and paths outside the
-    working folder.
+    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, `agent_bin`, and paths
+    outside the working folder.
     """
 
     def work() -> EvaluationResult:
@@ -112,6 +116,7 @@ def resume(
             case_file=None if tests is None else Path(tests),
             previous=None if previous is None else Path(previous),
             among=_among(among),
+            agent_bin=None if agent_bin is None else Path(agent_bin),
         )
         return _evaluated(evaluating.resume(Path(run), typed=typed, progress=_Interruptible()))
 

@@ -20,7 +20,7 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int, priced: bool
     for trial, outcome in scored:
         rounds[trial.repeat].append(outcome.passed)
     seen = [trial.skill_use for trial, _ in scored if trial.skill_use is not None]
-    uses = [use for use in seen if use.listed or use.loaded]  # without a skill, only other skills can be used
+    uses = [use for use in seen if use.present]
     complete = [passed for passed in rounds.values() if len(passed) == cases]
     return ArmSummary(
         arm=arm,

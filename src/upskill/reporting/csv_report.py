@@ -74,7 +74,7 @@ def _cells(trial: Trial) -> tuple[Cell, ...]:
 
 def _with_tools(trial: Trial) -> tuple[Cell, ...]:
     """Empty for a student without tools."""
-    use = trial.skill_use
+    use = trial.skill_use if trial.skill_use is not None and trial.skill_use.present else None
     return (
         trial.turns or None,
         None if use is None else use.loaded,

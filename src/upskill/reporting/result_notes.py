@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from upskill.domain import Evaluation, JudgeReport, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance.names import names_by_model
+from upskill.reporting.other_skills import others_words
 from upskill.reporting.requirements import Requirement, not_met_line, requirements
 from upskill.reporting.wording import (
     arm_name,
@@ -62,6 +63,8 @@ def found_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
         yield ResultNote(text=trouble, must_show=True, short=_trouble_in_short(evaluation))
     for line in _answered_by(evaluation):
         yield ResultNote(text=line)
+    if (others := others_words(evaluation)) is not None:
+        yield ResultNote(text=others, is_fact=True)
     for line in (*_loading(evaluation), *_ceilings(evaluation), *_judge_errors(evaluation)):
         yield ResultNote(text=line, is_fact=True)
     if evaluation.judge is not None:

@@ -106,6 +106,8 @@ class RunRecord:
     """The text around every case, the same in every arm."""
     sandbox: dict[str, JsonValue] | None = None
     """What confined the programs of the run; `{"backend": "none"}` without a sandbox; `None` if nothing was run."""
+    agent: dict[str, JsonValue] | None = None
+    """The `version` of the coding agent, and how it was `named` with `--agent-bin`; `None` if the harness runs none."""
     judge: str | None = None
     """The judge."""
     looks: dict[str, LookTerms] = field(default_factory=dict)

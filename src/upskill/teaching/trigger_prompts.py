@@ -15,6 +15,7 @@ from upskill.domain.family import COMMON_WORDS, near_duplicate
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count, shortened
 from upskill.domain.trigger import TriggerPrompt
+from upskill.errors import UsageError
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
 from upskill.teaching.case_split import CaseCounts, split_cases
@@ -53,6 +54,18 @@ class TriggerCounts:
 
     def __str__(self) -> str:
         return f"{self.learn}+{self.held_out}"
+
+
+def read_trigger_counts(text: str | None) -> TriggerCounts:
+    """Counts as they are typed, `12+24`: practice and held-out prompts of each kind. Raises `UsageError`."""
+    if text is None:
+        return TriggerCounts()
+    if not re.fullmatch(r"\d{1,3}\+\d{1,3}", text.strip()):
+        raise UsageError(f"--prompts {text}: must be two numbers", hint="write practice+held-out, for example 12+24")
+    learn, held_out = map(int, text.split("+"))
+    if not held_out:
+        raise UsageError(f"--prompts {text}: needs at least one held-out prompt")
+    return TriggerCounts(learn=learn, held_out=held_out)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

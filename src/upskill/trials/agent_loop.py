@@ -20,7 +20,8 @@ from upskill.trials.pending_trial import PendingTrial
 from upskill.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
 from upskill.trials.scorer import Find
 from upskill.trials.skill_use import SKILL_FILE, Marks, OtherMark, OtherMarks, SkillWatch, marks_of
-from upskill.trials.tool_specs import TOOLS
+from upskill.trials.tool_specs import KNOWN_TOOLS, TOOLS
+from upskill.trials.trajectory import trajectory_of
 from upskill.trials.trial_limits import SKILLS, TrialLimits, skill_folder
 
 _TOOL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -151,6 +152,7 @@ def work(find: Find, setup: SandboxSetup, *, began: Callable[[], None]) -> Solve
             finally:
                 # Also at the end of its time, and after Ctrl-C: no process outlives this block.
                 with anyio.CancelScope(shield=True):
+                    pending.trajectory = trajectory_of(state.messages, known=KNOWN_TOOLS)
                     await _collect_and_close(sandbox_tools, pending)
         except SandboxLost as error:
             pending.sandbox_lost = str(error)

@@ -54,6 +54,10 @@ class Requests:
         """The skill whose files lie in the sandbox of this arm; `None` where none does."""
         return None if arm == "ceiling" else self._arms[arm].skill
 
+    def forces(self, arm: Arm) -> bool:
+        """Whether the student of this arm is made to load its skill."""
+        return arm != "ceiling" and self._arms[arm].forced
+
     def trial_id(self, planned: PlannedTrial, student: Student) -> str:
         """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
         case, arm = planned.case, planned.arm
@@ -75,6 +79,8 @@ class Requests:
         }
         if (skill := self.skill_in(arm)) is not None:
             seen["skill"] = [[file.path, file.sha256, file.executable] for file in skill.files]
+        if self.forces(arm):
+            seen["forced"] = True
         return seen
 
 

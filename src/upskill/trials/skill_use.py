@@ -113,4 +113,5 @@ class SkillWatch:
             loaded=self._given or SKILL_FILE in self._used,
             files=tuple(self._used),
             others=tuple(self._loaded_others),
+            others_listed=len(self._others) or None,
         )

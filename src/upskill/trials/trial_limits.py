@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from upskill.domain import Skill
 from upskill.sandbox import Limits
-from upskill.trials.coding_agents.adapter import AgentSetup
+from upskill.trials.agent_setup import AgentSetup
 
 SKILLS = "/skills"
 """Where skills lie in a sandbox, for those who have one."""

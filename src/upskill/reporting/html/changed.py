@@ -245,7 +245,7 @@ def _more(one: LoggedTrial, found: _Gathered, number: int, case: CaseText) -> Js
         more["turns"] = trial.turns
     if trial.stored_at:
         more["stored"] = trial.stored_at
-    if trial.skill_use is not None:
+    if trial.skill_use is not None and trial.skill_use.present:
         more["loaded"] = trial.skill_use.loaded
         more["read"] = list(trial.skill_use.files)
     if trial.removed:

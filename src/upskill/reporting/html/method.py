@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, harness_info
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.text import count
 from upskill.reporting.glance.arms import arm_titles
 from upskill.reporting.html.facts import RunFacts
@@ -105,6 +106,8 @@ def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]
     yield "Order of answers", f"shuffled, seed {facts.seed}"
     yield "Harness", _harness(facts.harness or "")
     yield "Sandbox", evaluation.sandbox or "not used"
+    if evaluation.others is not None:
+        yield "Other skills", _others(evaluation.others)
     yield "Judge", "none" if evaluation.judge is None else _judge(evaluation.judge)
     yield "Skill digest", (facts.skill_digest or "")[:19]
     for report in evaluation.students:
@@ -129,6 +132,12 @@ def _harness(name: str) -> str:
     """Its name has a version in it, for people who compare runs."""
     meaning = harness_info(name).description
     return f"{meaning} ({name})" if meaning else name
+
+
+def _others(others: OtherSkills) -> str:
+    """How many there were, and their names."""
+    names = ", ".join(skill.name for skill in others.skills)
+    return f"{others.words}{f': {names}' if names else ''}"
 
 
 def _judge(judge: JudgeReport) -> str:

@@ -9,44 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from upskill.domain import Files, Skill
-from upskill.sandbox import Limits, Mount
+from upskill.domain import Files
+from upskill.sandbox import Limits
+from upskill.trials.agent_setup import AgentProgram, AgentSetup
 
 Json = Mapping[str, Any]
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentProgram:
-    """An agent as it is installed on this machine, and how a sandbox sees it."""
-
-    path: Path
-    """What was found on the search path, or named by `--agent-bin`."""
-    version: str
-    mounts: tuple[Mount, ...]
-    """Its files, read-only."""
-    command: str
-    """The program to start, by its path inside."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentSetup:
-    """Who the student is besides its model, and which skills lie beside the one that is measured: equal in all arms."""
-
-    program: AgentProgram | None = None
-    """The coding agent; `None` for a harness of ours."""
-    others: tuple[Skill, ...] = ()
-    """Skills that are offered in every arm, the baseline too."""
-    bundled: bool = False
-    """Whether the skills that come with the agent are offered as well."""
-
-    def identity(self) -> dict[str, object]:
-        """What of this can change an answer, as plain values. Nothing where nothing was asked for."""
-        known: dict[str, object] = {
-            "agent": None if self.program is None else self.program.version,
-            "others": [[skill.name, skill.digest] for skill in self.others],
-            "bundled": self.bundled,
-        }
-        return {name: value for name, value in known.items() if value}
+__all__ = [
+    "AgentAdapter",
+    "AgentEvents",
+    "AgentProgram",
+    "AgentSetup",
+    "Json",
+    "Launch",
+    "ToolRequest",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

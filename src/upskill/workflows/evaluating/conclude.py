@@ -34,6 +34,7 @@ from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
 from upskill.workflows.evaluating.notes import (
     copies_notes,
+    cut_listing_notes,
     cut_notes,
     few_cases_notes,
     judge_notes,
@@ -105,6 +106,7 @@ def summarise(
             *copies_notes(plan, schedules),
             *cut_notes(plan, mine),
             *no_tools_notes(plan, mine),
+            *cut_listing_notes(plan, mine, others),
             *judge_notes(reports),
             *models_notes(reports),
             *few_cases_notes(plan, mine, looks),

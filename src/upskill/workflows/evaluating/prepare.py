@@ -76,6 +76,8 @@ class EvaluationOrder:
     """For `upskill trigger`: prompts without checks, instead of cases. An answer ends when the skill is loaded."""
     among: Among = field(default_factory=Among)
     """The skills that lie beside the measured one, in every arm."""
+    agent_bin: Path | None = None
+    """The coding agent that the harness runs, where it is not the one on the search path. Never read from a file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,6 +150,11 @@ def prepare(
     require_offered_by(harness, order.among)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
+    previous = _previous(order, skill)
+    others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
+    setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
+    limits = _trial_limits(settings, order, setup)
+    trial_limits = trials.agent_limits(limits, harness, agent_bin=order.agent_bin)
     endpoints = {name: student_endpoint(name, settings) for name in names}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
@@ -158,10 +165,6 @@ def prepare(
     admitted = _admitted(order, skill, counted.cases, backend=backend, progress=progress)
     planned = _ceiling_cases(order, admitted.cases, case_file.path)
     plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
-    previous = _previous(order, skill)
-    others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
-    setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
-    trial_limits = replace(_trial_limits(settings, order), setup=setup)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
@@ -290,8 +293,8 @@ def student_endpoint(name: str, settings: Settings) -> Endpoint:
 def choose_harness(wanted: str, cases: Iterable[Case], *, loads: bool = False) -> str:
     """The harness that was asked for; with `auto`, students get tools where a case has files or a check needs some, or
     where they must be able to load skills (`loads`)."""
-    needed = loads or any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases)
-    return harness_for(wanted, tools=needed)
+    asks = {"files", "sandbox", "trajectory"}
+    return harness_for(wanted, tools=loads or any(case.files or checks.needs(case) & asks for case in cases))
 
 
 def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
@@ -299,19 +302,27 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not match their cases", problems=problems)
     info = harness_info(harness)
+    if not info.with_tools and (of_the_way := [case for case in cases if "trajectory" in checks.needs(case)]):
+        shown = ", ".join(case.id for case in of_the_way[:5]) + (" …" if len(of_the_way) > 5 else "")
+        raise UsageError(
+            f"{where}: checks of what the model did need a harness with tools, and {harness} has none: {shown}",
+            hint=f"remove --harness {harness}, or remove the `tools`, `commands`, `files_read` and `turns` checks",
+        )
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
     return require_sandbox(backend) if executes else None
 
 
-def _trial_limits(settings: Settings, order: EvaluationOrder) -> trials.TrialLimits:
+def _trial_limits(settings: Settings, order: EvaluationOrder, setup: trials.AgentSetup) -> trials.TrialLimits:
     return trials.TrialLimits(
         turns=min(settings.max_turns, TRIGGER_TURNS) if order.prompts else settings.max_turns,
-        tokens=settings.max_trial_tokens,
+        # The list of other skills is sent with every turn, and is not the model's to save.
+        tokens=settings.max_trial_tokens + settings.max_turns * setup.listing_tokens,
         seconds=max(1, round(settings.max_trial_minutes * 60)),
         command_seconds=settings.command_seconds,
         confined=order.sandbox != "none",
         stop_at_load=bool(order.prompts),
+        setup=setup,
     )
 
 

@@ -84,6 +84,7 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
     if cases is None and (typed.skill is not None or demands.misses("skill")):  # a skill that is typed brings its cases
         cases = _beside_skill(record, skill)
     demands.sandbox(recorded_backend(record))
+    demands.agent(record.agent)
     previous = None
     if record.previous_source is not None:
         word = Word("the older version is outside the working folder", "previous", "--compare", "previous:")
@@ -105,6 +106,7 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         known_states=record.case_states,
         sandbox=typed.sandbox,
         among=_recorded_among(record, demands),
+        agent_bin=typed.agent_bin,
     )
 
 
@@ -175,5 +177,10 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
     harness = trials.load_harness(prepared.plan.harness)
     if record.harness not in (harness.version, *harness.resumable) or record.frame != harness.frame:
         problems.append("this version of upskill asks models in another way")
+    program = prepared.trial_limits.setup.program
+    if program is not None and record.agent is not None and program.version != record.agent.get("version"):
+        problems.append(
+            f"the coding agent is now version {program.version}, and the run began with {record.agent.get('version')}"
+        )
     if problems:
         raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run")

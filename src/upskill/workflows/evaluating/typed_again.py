@@ -71,6 +71,7 @@ class TypedAgain:
     case_file: Path | None = None
     previous: Path | None = None
     among: Among = field(default_factory=Among)
+    agent_bin: Path | None = None
 
 
 def nothing_typed() -> TypedAgain:
@@ -125,6 +126,12 @@ class Demands:
                 f"{self.run}: this run is confined and cannot be resumed unconfined",
                 hint="remove --sandbox none, or start a new run",
             )
+
+    def agent(self, recorded: Mapping[str, object] | None) -> None:
+        """A recorded coding agent that was named by its path: which program is started must be typed."""
+        named = None if recorded is None else recorded.get("named")
+        if named is not None and self.typed.agent_bin is None:
+            self.missing.append(Word(f"it runs the program {named}", "agent_bin", "--agent-bin", named))
 
     def path(self, source: str, typed: Path | None, word: Word) -> Path:
         """The path that was typed, else the recorded one, seen from the run folder."""

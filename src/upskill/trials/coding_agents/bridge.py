@@ -1,0 +1,204 @@
+"""The host's end of an agent's only way out: an HTTP server on a unix socket that knows model requests and no others.
+
+Whatever is addressed elsewhere is refused and noted. Runs in the task of its trial, so that bills, limits and logs of
+the trial hold for every request.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+import h11
+
+from upskill.trials.coding_agents.engine_bridge import RequestRefused
+from upskill.trials.coding_agents.streams import Dialect, failure, stream
+
+PORT = 8799
+"""Where agents find their model, on loopback inside the sandbox."""
+BASE_URL = f"http://127.0.0.1:{PORT}"
+MOST_BODY_BYTES = 64 * 2**20
+CHUNK = 1 << 16
+
+ROUTES: dict[str, Dialect] = {
+    "/responses": "responses",
+    "/messages": "messages",
+    "/chat/completions": "completions",
+}
+"""What a path ends with, and the dialect spoken there."""
+
+Answer = Callable[[Dialect, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reply:
+    status: int
+    body: bytes = b""
+    kind: str = "application/json"
+
+
+class SocketFolder:
+    """A private folder with one socket in it, whatever the length of its path. Only who is given the socket has it."""
+
+    def __init__(self, parent: Path) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="b", dir=parent))
+        self._handle: int | None = None
+        self.path = self._folder / "model.sock"
+
+    async def listen(self) -> anyio.abc.Listener[anyio.abc.SocketStream]:
+        """Listen there. Everybody may write to the socket, because an unprivileged user must; few can reach it."""
+        short: Path = self.path
+        if sys.platform == "linux":
+            # A socket's address has at most 108 bytes, and run folders are deep.
+            self._handle = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            short = Path(f"/proc/self/fd/{self._handle}/{self.path.name}")
+        return await anyio.create_unix_listener(short, mode=0o666)
+
+    def remove(self) -> None:
+        """Nothing is left of it."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+        self.path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._folder.rmdir()
+
+
+@dataclass(slots=True)
+class ModelBridge:
+    """Serves one agent. `answer` calls the model; what it raises goes to `failed`, and the agent is told no more."""
+
+    answer: Answer
+    failed: Callable[[Exception], None]
+    refused: list[str] = field(default_factory=list)
+    """What the agent tried to reach outside, in that order."""
+
+    async def serve(self, connection: anyio.abc.SocketStream) -> None:
+        """One connection, one request after the other, until either side has had enough."""
+        async with connection:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
+                await self._converse(connection)
+
+    async def _converse(self, connection: anyio.abc.SocketStream) -> None:
+        http = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
+        while True:
+            try:
+                request, body = await _receive(http, connection)
+            except h11.RemoteProtocolError:
+                return
+            if request is None:
+                return
+            reply = await self._reply(request, body)
+            await _send(http, connection, reply, head_only=request.method == b"HEAD")
+            if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
+                return
+            http.start_next_cycle()
+
+    async def _reply(self, request: h11.Request, body: bytes | None) -> _Reply:
+        method, target = request.method.decode("ascii", "replace"), request.target.decode("utf-8", "replace")
+        if method == "CONNECT":
+            return self._refuse(target)
+        if "://" in target:
+            if not target.startswith(BASE_URL):
+                return self._refuse(target.partition("?")[0])
+            target = target.removeprefix(BASE_URL)
+        path = target.partition("?")[0].rstrip("/")
+        if method == "HEAD" or (method == "GET" and not path):
+            return _Reply(status=200)
+        if method == "GET" and path.endswith("/models"):
+            return _Reply(status=200, body=b'{"object": "list", "data": [{"id": "inspect", "object": "model"}]}')
+        if method == "POST" and path.endswith("/count_tokens"):
+            return _Reply(status=200, body=json.dumps({"input_tokens": len(body or b"") // 4}).encode())
+        dialect = next((spoken for ending, spoken in ROUTES.items() if path.endswith(ending)), None)
+        if method != "POST" or dialect is None:
+            return _Reply(status=404, body=b'{"error": {"message": "there is nothing here"}}')
+        return await self._ask(dialect, request, body)
+
+    async def _ask(self, dialect: Dialect, request: h11.Request, body: bytes | None) -> _Reply:
+        try:
+            asked = json.loads(_plain(request, body))
+            if not isinstance(asked, dict):
+                raise TypeError("a request is a JSON object")
+        except (ValueError, TypeError, zlib.error, OSError, EOFError) as error:
+            return _Reply(status=400, body=failure(dialect, f"the request cannot be read: {error}"))
+        try:
+            answer = await self.answer(dialect, asked)
+        except RequestRefused as error:
+            return _Reply(status=400, body=failure(dialect, str(error)))
+        except Exception as error:  # noqa: BLE001 - the boundary of a trial: it is raised again in the trial's own task
+            self.failed(error)
+            # Never a status that agents try again: retries were made, and belong to the metered client.
+            return _Reply(status=400, body=failure(dialect, "the model gave no answer"))
+        if asked.get("stream"):
+            return _Reply(status=200, body=stream(dialect, answer), kind="text/event-stream")
+        return _Reply(status=200, body=json.dumps(answer).encode())
+
+    def _refuse(self, target: str) -> _Reply:
+        self.refused.append(target[:200])
+        return _Reply(status=403, body=b'{"error": {"message": "there is no network here"}}')
+
+
+async def _receive(http: h11.Connection, connection: anyio.abc.SocketStream) -> tuple[h11.Request | None, bytes | None]:
+    """A request and its body, `None` for a body that is too large; no request at the end of the connection."""
+    request: h11.Request | None = None
+    body = bytearray()
+    large = False
+    while True:
+        event = http.next_event()
+        if event is h11.NEED_DATA:
+            if http.they_are_waiting_for_100_continue:
+                await _write(connection, http.send(h11.InformationalResponse(status_code=100, headers=[])))
+            try:
+                http.receive_data(await connection.receive(CHUNK))
+            except anyio.EndOfStream:
+                http.receive_data(b"")
+        elif isinstance(event, h11.Request):
+            request = event
+        elif isinstance(event, h11.Data):
+            large = large or len(body) + len(event.data) > MOST_BODY_BYTES
+            if not large:
+                body += event.data
+        elif isinstance(event, h11.EndOfMessage):
+            return request, None if large else bytes(body)
+        else:
+            # Closed, or paused after a CONNECT, which has no body.
+            return (request, b"") if event is h11.PAUSED and request is not None else (None, None)
+
+
+def _plain(request: h11.Request, body: bytes | None) -> bytes:
+    if body is None:
+        raise ValueError("it is too large")
+    coding = next((value for name, value in request.headers if name == b"content-encoding"), b"identity")
+    match coding.lower():
+        case b"identity" | b"":
+            return body
+        case b"gzip" | b"deflate":
+            # A few bytes can unpack to more than this machine has.
+            unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+            plain = unpacking.decompress(body, MOST_BODY_BYTES + 1)
+            if len(plain) > MOST_BODY_BYTES:
+                raise ValueError("it is too large")
+            return plain
+        case _:
+            raise ValueError(f"the coding {coding.decode('ascii', 'replace')} is not known here")
+
+
+async def _send(http: h11.Connection, connection: anyio.abc.SocketStream, reply: _Reply, *, head_only: bool) -> None:
+    headers = [("content-type", reply.kind), ("content-length", str(len(reply.body)))]
+    await _write(connection, http.send(h11.Response(status_code=reply.status, headers=headers)))
+    if reply.body and not head_only:
+        await _write(connection, http.send(h11.Data(data=reply.body)))
+    await _write(connection, http.send(h11.EndOfMessage()))
+
+
+async def _write(connection: anyio.abc.SocketStream, data: bytes | None) -> None:
+    if data:
+        await connection.send(data)
