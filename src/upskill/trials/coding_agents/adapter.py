@@ -80,7 +80,7 @@ class AgentAdapter(Protocol):
         """The program that is really started, without a wrapper that needs an interpreter. Raises `UsageError`."""
 
     def files(self, launch: Launch) -> Files:
-        """Its configuration, by absolute paths inside."""
+        """Its configuration, by absolute paths inside: nobody there can change it."""
 
     def environment(self, launch: Launch) -> dict[str, str]:
         """Its environment variables, without the proxy, which the runner sets."""
