@@ -6,6 +6,7 @@ from typing import Literal
 from upskill.domain.case import Qualification
 from upskill.domain.judge_error import JudgeError
 from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
+from upskill.domain.loads import Loads
 from upskill.domain.other_skills import OtherSkills
 from upskill.domain.plan import Design
 from upskill.domain.run_end import RunEnd, StudentEnd
@@ -118,6 +119,8 @@ class StudentReport:
     """Pairs of earlier looks at the same skill that the lift includes."""
     answered_by: tuple[str, ...] = ()
     """What the server called the model, where that is another name."""
+    loads: Loads | None = None
+    """How often the offered skill was loaded; `None` where none was offered, and in results of earlier versions."""
 
     @property
     def compared(self) -> tuple[Arm, Arm]:
@@ -133,6 +136,11 @@ class StudentReport:
                 return lift.rate if name == lift.arm else lift.rate_against
         arm = self.arm(name)
         return None if arm is None else arm.pass_rate
+
+    @property
+    def forced(self) -> Lift | None:
+        """The lift of the skill given or forced, where it was also offered; `None` where that was not measured."""
+        return next((lift for lift in self.lifts[1:] if lift.arm == "with_skill"), None)
 
     @property
     def ceiling(self) -> Lift | None:

@@ -20,6 +20,7 @@ from upskill.measuring.lift import (
     measure_lift,
     tally_baselines,
 )
+from upskill.measuring.loads import measure_loads
 from upskill.measuring.look_check import contradiction
 from upskill.measuring.looks import (
     FIRST_LEVEL,
@@ -91,6 +92,7 @@ __all__ = [
     "look_terms",
     "measure_judge_error",
     "measure_lift",
+    "measure_loads",
     "measure_tokens",
     "more_cases_hint",
     "most_rounds",

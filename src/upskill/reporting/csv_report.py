@@ -17,6 +17,7 @@ COLUMNS = (
     *("input_tokens", "output_tokens", "cost", "seconds", "calls", "served_model", "trial"),
     *("skill", "skill_digest", "run"),
     *("turns", "skill_loaded", "skill_files", "files_left"),
+    *("load_turn", "other_skills"),
 )
 """Later versions add columns at the end only."""
 
@@ -80,4 +81,6 @@ def _with_tools(trial: Trial) -> tuple[Cell, ...]:
         None if use is None else use.loaded,
         None if use is None else " ".join(use.files),
         len(trial.files) if trial.turns else None,
+        None if use is None else use.turn,
+        None if use is None else " ".join(use.others),
     )

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from pydantic import TypeAdapter
 
-from upskill.domain import ArmSummary, Evaluation, Interval, Lift, RunEnd, StudentReport
+from upskill.domain import ArmSummary, Estimate, Evaluation, Interval, Lift, Loads, RunEnd, StudentReport
 from upskill.domain.case import Json
 from upskill.domain.judge_error import JudgeError
 from upskill.domain.other_skills import OtherSkills
@@ -68,6 +68,7 @@ def _student(report: StudentReport) -> Json:
         "earlier_pairs": report.earlier_pairs,
         "judge_error": None if report.judge_error is None else _judge_error(report.judge_error),
         "answered_by": list(report.answered_by),
+        "loads": None if report.loads is None else _loads(report.loads),
         "arms": {arm.arm: _arm(arm) for arm in report.arms},
         "lifts": [_lift(lift) for lift in report.lifts],
         "labels": label_lifts_json(report.label_lifts),
@@ -85,6 +86,29 @@ def _judge_error(error: JudgeError) -> Json:
         "lift": error.lift,
         "interval": None if error.interval is None else _interval(error.interval),
     }
+
+
+def _loads(loads: Loads) -> Json:
+    return {
+        "answers": loads.answers,
+        "loaded": loads.loaded,
+        "cases": loads.cases,
+        "rate": loads.rate,
+        "these_cases": _interval(loads.these_cases),
+        "cases_like_these": None if loads.cases_like_these is None else _interval(loads.cases_like_these),
+        "confidence": loads.confidence,
+        "turn": loads.turn,
+        "instead": dict(loads.instead),
+        "lift_if_loaded": _estimate(loads.lift_if_loaded),
+        "withheld": loads.withheld,
+        "unloaded": _estimate(loads.unloaded),
+        "easier": _estimate(loads.easier),
+        "easier_forced": _estimate(loads.easier_forced),
+    }
+
+
+def _estimate(one: Estimate | None) -> Json:
+    return None if one is None else {"mean": one.mean, "interval": _interval(one.interval)}
 
 
 def _arm(arm: ArmSummary) -> Json:

@@ -46,7 +46,8 @@ WORDS: tuple[Word, ...] = (
     ),
     _word(
         "harness",
-        "How the model works: chat (it answers in text) or agent (it has files and a shell in a sandbox).",
+        "How the model works: chat (it answers in text), agent (it has files and a shell in a sandbox), or a coding "
+        "agent: codex, claude-code, opencode.",
     ),
     _word(
         "held-out case",
@@ -60,6 +61,21 @@ WORDS: tuple[Word, ...] = (
         "The pass rate with the skill minus the pass rate without it, in points. From 20% to 50% is a lift of 30 "
         "points.",
         "lifts?",
+    ),
+    _word(
+        "load",
+        "The model got the text of an offered skill into the conversation: it read its SKILL.md, or its coding agent "
+        "put it there when the model asked for it.",
+        "loads?|loaded|loading",
+    ),
+    _word(
+        "load rate",
+        "The share of answers that loaded the offered skill, averaged over cases.",
+    ),
+    _word(
+        "lift if loaded",
+        "The lift of the offered skill divided by the load rate. It is shown only where the answers that did not load "
+        "the skill match those without it, and loads do not go with easy or hard cases.",
     ),
     _word("no verdict", "Too many answers were lost to errors, so nothing is concluded."),
     _word(

@@ -5,7 +5,6 @@ The call goes to the student's own model, through the metered client, on the bil
 sets about sampling is dropped: the student's settings hold in every arm.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from importlib import import_module
@@ -13,7 +12,6 @@ from threading import Lock
 from typing import Any
 
 import anyio.to_thread
-from inspect_ai._util.working import report_sample_waiting_time
 from inspect_ai.agent import AgentState
 from inspect_ai.agent._bridge._errors import BridgePolicyError
 from inspect_ai.agent._bridge.anthropic_api import inspect_anthropic_api_request
@@ -22,6 +20,7 @@ from inspect_ai.agent._bridge.responses import inspect_responses_api_request
 from inspect_ai.agent._bridge.types import AgentBridge
 from inspect_ai.model import ChatMessage, GenerateConfig, GenerateInput, Model, ModelOutput
 from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.util import suspend_working_limit
 
 from upskill.trials.coding_agents.streams import Dialect
 
@@ -46,9 +45,8 @@ async def _load(dialect: Dialect) -> None:
     """Import what a dialect needs, off the event loop: calls in flight would miss their deadlines meanwhile."""
     if dialect in _loaded:
         return
-    began = time.monotonic()
-    await anyio.to_thread.run_sync(_import, dialect)
-    report_sample_waiting_time(time.monotonic() - began)
+    with suspend_working_limit():
+        await anyio.to_thread.run_sync(_import, dialect)
 
 
 def _import(dialect: Dialect) -> None:

@@ -5,7 +5,6 @@ list the skill has measured nothing; a model that ran out of turns, tokens or ti
 """
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -15,10 +14,10 @@ from typing import Any
 
 import anyio
 import anyio.abc
-from inspect_ai._util.working import report_sample_waiting_time
 from inspect_ai.model import ChatMessage, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolInfo
+from inspect_ai.util import suspend_working_limit
 
 from upskill.domain import Files, Skill
 from upskill.domain.text import whole_characters
@@ -26,6 +25,7 @@ from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxG
 from upskill.sandbox.profile import PATH, find_interpreter
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentEvents, AgentProgram, Launch
 from upskill.trials.coding_agents.bridge import BASE_URL, PORT, ModelBridge, SocketFolder
+from upskill.trials.coding_agents.cross_check import disagreements
 from upskill.trials.coding_agents.engine_bridge import EngineBridge
 from upskill.trials.coding_agents.streams import Dialect
 from upskill.trials.coding_agents.traffic import SkillMarks, Traffic, marks_for
@@ -157,23 +157,12 @@ class _AgentTrial:
         )
 
     async def solve(self) -> TaskState:
-        socket = SocketFolder(self._runs.folder)
         try:
-            listener = await socket.listen()
-            async with listener:
-                sandbox = await self._open(socket)
-                try:
-                    ran = await self._serve_while(partial(self._run, sandbox), listener)
-                except anyio.get_cancelled_exc_class():
-                    # At the end of its time, or of the run: who was to act decides whose failure that is.
-                    self._pending.agent_hung = None if self._traffic.model_owes else self._hung()
-                    raise
-                finally:
-                    # Also after Ctrl-C: no process outlives this block.
-                    with anyio.CancelScope(shield=True):
-                        await self._collect_and_close(sandbox)
-        finally:
-            socket.remove()
+            ran = await self._run_to_its_end()
+        except anyio.get_cancelled_exc_class():
+            # At the end of its time, or of the run: who was to act decides whose failure that is.
+            self._pending.agent_hung = None if self._traffic.model_owes else self._hung()
+            raise
         if self._failure is not None:
             raise self._failure
         if ran is not None and self._pending.ran_out is None:
@@ -181,6 +170,21 @@ class _AgentTrial:
         else:
             self._judge_skill()
         return self._state
+
+    async def _run_to_its_end(self) -> CommandResult | None:
+        """How the agent ended; `None` where a request ended the trial before."""
+        socket = SocketFolder(self._runs.folder)
+        try:
+            async with await socket.listen() as listener:
+                sandbox = await self._open(socket)
+                try:
+                    return await self._serve_while(partial(self._run, sandbox), listener)
+                finally:
+                    # Also after Ctrl-C: no process outlives this block.
+                    with anyio.CancelScope(shield=True):
+                        await self._collect_and_close(sandbox)
+        finally:
+            socket.remove()
 
     async def _open(self, socket: SocketFolder) -> Sandbox:
         """The sandbox, with everything in it before the agent starts. Raises `SandboxLost`."""
@@ -193,13 +197,12 @@ class _AgentTrial:
             executable=mounted.executable,
             sockets=(Mount(source=socket.path, target=SOCKET),),
         )
-        began = time.monotonic()
         try:
-            sandbox = await runs.threads.call(partial(runs.sandboxes.open, spec))
+            # It may wait for memory that other sandboxes use.
+            with suspend_working_limit():
+                sandbox = await runs.threads.call(partial(runs.sandboxes.open, spec))
         except Exception as error:
             raise SandboxLost(f"the sandbox could not be opened: {error}") from error
-        # It may have waited for memory that other sandboxes use.
-        report_sample_waiting_time(time.monotonic() - began)
         try:
             await runs.threads.call(partial(sandbox.put, self._pending.planned.case.files))
         except (FileRefused, SandboxGone) as error:
@@ -250,9 +253,13 @@ class _AgentTrial:
         self._traffic.lists(self._runs.adapter.listing(request))
         self._traffic.in_flight += 1
         try:
-            return await self._engine.answer(dialect, request)
-        finally:
+            answer = await self._engine.answer(dialect, request)
+        except Exception:
             self._traffic.in_flight -= 1
+            raise
+        # One that is cancelled stays in flight: whose turn it was is asked afterwards.
+        self._traffic.in_flight -= 1
+        return answer
 
     def _asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
         self._traffic.asked(messages, tools)
@@ -313,8 +320,14 @@ class _AgentTrial:
 
     def _compare(self, events: AgentEvents, final: ModelOutput) -> None:
         """What the agent says of its work is compared with the traffic, which is believed."""
-        if events.final_text.strip() not in ("", final.message.text.strip(), final_text(final).strip()):
-            logger.warning("trial=%s: the agent reports another final text than its model gave", self._pending.id[:12])
+        for disagreement in disagreements(
+            events,
+            final_texts=(final.message.text, final_text(final)),
+            skill=None if self._skill is None else self._skill.name,
+            loaded=self._traffic.loaded_turn is not None,
+            forced=self._forced,
+        ):
+            logger.warning("trial=%s: %s", self._pending.id[:12], disagreement)
 
     async def _collect_and_close(self, sandbox: Sandbox) -> None:
         pending, runs = self._pending, self._runs

@@ -25,6 +25,8 @@ MOST_MARKS = 200
 MOST_DESCRIPTION = 60
 """So many characters of a description must be listed: agents cut long ones."""
 _FAILED = re.compile(r"exit(?:ed with)? code:? ([1-9]\d*)", re.IGNORECASE)
+_BETWEEN = r"(?:(?! - |<name>).){0,40}?"
+"""What may stand between the name and the description of one skill, and is not the beginning of the next."""
 _SKILL_PATH = re.compile(r"([\w.-]+)/SKILL\.md")
 
 
@@ -53,9 +55,17 @@ class SkillMarks:
         return any(line in text for line in self.lines)
 
     def is_listed(self, listing: str) -> bool:
-        """Whether a listing has its name and the beginning of its description."""
-        flat = _flat(listing)
-        return self.name in flat and _flat(self.description)[:MOST_DESCRIPTION].strip() in flat
+        """Whether a listing on one line has its name, and after it the beginning of its description."""
+        return self._has(listing, flat(self.description)[:MOST_DESCRIPTION].strip())
+
+    def is_whole_in(self, listing: str) -> bool:
+        """Whether a listing on one line has its name, and after it all of its description."""
+        return self._has(listing, flat(self.description))
+
+    def _has(self, listing: str, description: str) -> bool:
+        # After its own name: descriptions of two skills may begin alike, and an agent may list one by its name only.
+        entry = rf"(?<![\w-]){re.escape(self.name)}(?![\w-]){_BETWEEN}{re.escape(description)}"
+        return re.search(entry, listing) is not None
 
 
 def marks_for(skill: Text, *, known: str) -> SkillMarks:
@@ -72,7 +82,8 @@ def marks_for(skill: Text, *, known: str) -> SkillMarks:
     return SkillMarks(name=skill.name, description=skill.description, lines=found[:MOST_MARKS])
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """A text on one line, as listings of agents are compared."""
     return " ".join(text.split())
 
 
@@ -92,6 +103,8 @@ class Traffic:
     turns: int = 0
     tool_calls: int = 0
     listed: bool = False
+    shortened: bool = False
+    """The skill was listed with a part of its description."""
     others_listed: int | None = None
     """Other skills that were listed with their descriptions; `None` before the first listing."""
     listing_cut: str = ""
@@ -132,6 +145,7 @@ class Traffic:
             files=(SKILL_FILE, *files) if loaded else files,
             turn=self.loaded_turn,
             others=others,
+            shortened=self.shortened,
             others_listed=self.others_listed if self.others else None,
         )
 
@@ -139,8 +153,10 @@ class Traffic:
         """A request came whose listing of skills is this."""
         if not listing:
             return
+        listing = flat(listing)
         if self.skill is not None and self.skill.is_listed(listing):
             self.listed = True
+            self.shortened = self.shortened or not self.skill.is_whole_in(listing)
         if self.others_listed is None:
             self._look_for_a_cut(listing)
 

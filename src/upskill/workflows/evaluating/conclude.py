@@ -14,6 +14,7 @@ from upskill.domain import (
     JudgeReport,
     Label,
     Lift,
+    Loads,
     Purchase,
     Qualification,
     RunEnd,
@@ -174,6 +175,7 @@ def conclude(
         spent=spent,
         end=_end_of(None, cut_short),
         answered_by=_answered_by(student, counted),
+        loads=_loads(plan, counted),
     )
     if plan.against is None:
         return report
@@ -242,13 +244,31 @@ def _without_superseded(finished: list[Trial]) -> list[Trial]:
 
 def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     """The lifts of arms that were run beside the measured one. They decide nothing: they explain."""
-    level = measuring.SEQUENTIAL if plan.design == "sequential" else measuring.FIXED
+    level = _level_beside(plan)
     against = plan.against or "baseline"
     pairings = (
         measuring.pair_trials(counted, arm=arm, against=against, families=plan.families) for arm in plan.arms[2:]
     )
     lifts = (measuring.measure_lift(collapse_copies(pairing), level) for pairing in pairings)
     return tuple(lift for lift in lifts if lift is not None)
+
+
+def _loads(plan: TrialPlan, counted: list[Trial]) -> Loads | None:
+    """How often the offered skill was loaded; `None` where none was offered."""
+    if plan.measured != "offered":
+        return None
+    return measuring.measure_loads(
+        counted,
+        arm="offered",
+        against=plan.against,
+        forced="with_skill" if "with_skill" in plan.arms else None,
+        families=plan.families,
+        level=_level_beside(plan),
+    )
+
+
+def _level_beside(plan: TrialPlan) -> measuring.Level:
+    return measuring.SEQUENTIAL if plan.design == "sequential" else measuring.FIXED
 
 
 def _paired(
