@@ -4,6 +4,7 @@ The model is a router on loopback; the agents are the ones people install. `make
 """
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -45,6 +46,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Evaluates a skill in an agent, whose model loads the rival wherever it is listed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    search = next(BINARIES.parent.glob("@openai/codex-linux-*/vendor/*/codex-path"))  # opencode needs its ripgrep
+    monkeypatch.setenv("PATH", str(search), prepend=os.pathsep)
 
     def start(
         agent: str, *, name: str, among: Among, baseline: bool = True, description: str = "Knows the tarn."
@@ -109,17 +112,22 @@ def test_twenty_others_and_the_bundled_skills_are_listed_in_every_arm_and_a_load
 
 
 def test_a_skill_that_a_cut_listing_names_without_its_description_errors_and_the_message_says_where_it_was_cut(
-    run: Run,
+    run: Run, tmp_path: Path
 ) -> None:
-    # A short description may still fit where longer ones before it did not.
-    long = "Knows the port of the tarn. Use when a boat is to leave. " * 4
-    ran = run("claude-code", name="zz-tarn", description=long, among=Among(shipped=50), baseline=False)
+    long = "Knows the port of the tarn. Use when a boat is to leave. " * 16
+    for number in range(20):
+        other = tmp_path / "others" / f"other-{number:02}"
+        other.mkdir(parents=True)
+        (other / "SKILL.md").write_text(f"---\nname: {other.name}\ndescription: {number} {long}\n---\nBody.\n")
+    among = Among(folders=(str(tmp_path / "others"),))
+    ran = run("claude-code", name="zz-tarn", description=long, among=among, baseline=False)
     outcome = ran.trials["offered"].outcome
     assert isinstance(outcome, Errored)
     assert outcome.fault == "agent"
-    assert "did not list the skill zz-tarn" in outcome.message
-    assert "its list was cut: 41 of 51 skills have a description in it, and number" in outcome.message
-    assert "offer fewer with --among" in outcome.message
+    assert outcome.message.endswith(
+        "did not list the skill zz-tarn, although it was there; its list was cut: 8 of 21 skills have a description "
+        "in it, and number 9 by name is the first without; offer fewer with --among"
+    )
 
 
 def _texts(value: object) -> list[str]:

@@ -1,9 +1,12 @@
 """A skill about greetings, its cases, and the scripted model that works on them, for tests with real agents."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from agents.router import Answer, Policy
 
@@ -47,3 +50,12 @@ def policy(prompts: Mapping[str, str], **changes: Any) -> Policy:
     """A scripted model that knows these prompts."""
     known = {"skill": NAME, "mark": MARK, "right": right, "wrong": wrong, "prompts": tuple(prompts.values())}
     return Policy(**{**known, **changes})
+
+
+def settle(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Work in this folder, with a home for what is kept between runs, and with ripgrep, which opencode needs."""
+    patch.chdir(folder)
+    patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    (ripgrep,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
+    patch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{ripgrep}")

@@ -73,6 +73,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         case_file: Path | None = None,
         fresh: bool = False,
         among: Among | None = None,
+        agent_bin: Path | None = None,
         **settings: Any,
     ) -> CommandResult:
         flags = {
@@ -93,6 +94,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
                 ceiling=ceiling,
                 sandbox=sandbox,
                 fresh=fresh,
+                agent_bin=agent_bin,
                 among=among or Among(),
             ),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),

@@ -118,8 +118,6 @@ def _named_by(call: ToolCall, known: list[str]) -> Iterator[str]:
         for command in commands_of(call):
             if command.words and posixpath.basename(command.words[0]) not in _NAMES_ONLY:
                 yield from _operands(command, command.words, known)
-    elif call.kind == "search_files":
-        yield _path(call.arguments, "")
 
 
 def _printed_by(command: SimpleCommand, known: list[str]) -> Iterator[str]:

@@ -9,11 +9,12 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import ask_to_spend, console, named, next_lines, print_json, print_lines
-from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain.trigger import TriggerResult
     from upskill.sandbox import Backend
+    from upskill.workflows.generating.write_triggers import TriggersOrder
     from upskill.workflows.triggering.prepare import PreparedTriggering
 
 
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="A file of trigger prompts.  [default: evals/triggers.json of the skill]",
 )
+@click.option("--write", is_flag=True, help="Have a teacher write the prompts, and measure nothing; -m is the teacher.")
+@click.option("--replace", is_flag=True, help="With --write: replace the existing prompts.")
+@click.option(
+    "--prompts",
+    "counts",
+    metavar="P+H",
+    help="Practice and held-out prompts of each kind that are written.  [default: 12+24]",
+)
+@click.option(
+    "--test-gen-model",
+    metavar="MODEL",
+    help="The model that writes prompts if the skill has none.  [default: the strongest with a key]",
+)
+@click.option("--test-gen-base-url", metavar="URL", help="An OpenAI-compatible server for --test-gen-model.")
 @click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
 @click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
 @options.harness(auto="agent")
@@ -52,6 +67,11 @@ if TYPE_CHECKING:
 def command(
     skill: Path,
     prompt_file: Path | None,
+    write: bool,
+    replace: bool,
+    counts: str | None,
+    test_gen_model: str | None,
+    test_gen_base_url: str | None,
     runs: int,
     require: bool,
     among: tuple[str, ...],
@@ -75,9 +95,22 @@ def command(
     """
     from upskill.cli.teaching_progress import TimedProgress
     from upskill.domain.other_skills import read_among
+    from upskill.teaching.trigger_prompts import read_trigger_counts
+    from upskill.workflows.generating.write_triggers import TriggersOrder
+    from upskill.workflows.trigger_skill import trigger
     from upskill.workflows.triggering.prepare import TriggerOrder, prepare_triggering
-    from upskill.workflows.triggering.trigger import trigger
 
+    if write:
+        teacher = _teacher(settings.pop("models"), test_gen_model)
+        address = test_gen_base_url or settings.pop("base_url", None)
+        settings |= {"teacher": teacher, "test_gen_model": teacher, "teacher_base_url": address}
+        wanted = TriggersOrder(skill=skill, counts=read_trigger_counts(counts), output=prompt_file, replace=replace)
+        return _write(wanted, settings, dry_run=dry_run, as_json=as_json, quiet=quiet, yes=yes, no_color=no_color)
+    if replace or counts is not None:
+        raise UsageError(f"{'--replace' if replace else '--prompts'} needs --write")
+    settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
+    if test_gen_base_url:
+        settings["teacher"] = test_gen_model
     order = TriggerOrder(skill=skill, prompt_file=prompt_file, repeats=runs, among=read_among(among), sandbox=sandbox)
     chosen = options.resolved(settings)
     if dry_run:
@@ -93,6 +126,60 @@ def command(
         )
     _show(result, skill=skill, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color)
     return _exit_code(result, require=require)
+
+
+def _teacher(models: object, named: str | None) -> str | None:
+    names = [*(models if isinstance(models, tuple) else ()), *([] if named is None else [named])]
+    if len(names) > 1:
+        raise UsageError("--write needs one teacher", hint="name it with -m, and measure models afterwards")
+    return names[0] if names else None
+
+
+def _write(
+    order: "TriggersOrder",
+    settings: dict[str, object],
+    *,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    yes: bool,
+    no_color: bool,
+) -> int:
+    from upskill.cli.teaching_progress import TimedProgress
+    from upskill.reporting.trigger_report import written_json
+    from upskill.workflows.generating.write_triggers import plan_triggers, triggers_for_skill
+
+    chosen = options.resolved(settings)
+    if dry_run:
+        plan = plan_triggers(order, chosen.values, announce=partial(print_lines, err=True), needs_key=False)
+        print_lines(
+            f"{2 * order.counts.of_a_kind} trigger prompts for {plan.skill.name} by {named(plan.writer)}",
+            plan.estimate.words,
+            f"to be saved to {plan.target}",
+        )
+        return EXIT_DONE
+    with TimedProgress(quiet=quiet, no_color=no_color) as progress:
+        found = triggers_for_skill(
+            order,
+            settings=chosen,
+            progress=progress,
+            confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
+        )
+    if as_json:
+        written = written_json(
+            found.plan.skill,
+            found.prompts,
+            path=str(found.plan.target),
+            writer=found.plan.writer.name,
+            disputed=found.disputed,
+            dropped=found.dropped,
+            bought=found.bought,
+        )
+        print_json(written)
+        return EXIT_DONE
+    print_lines(*(f"note: dropped: {line}" for line in found.dropped), err=True)
+    print_lines(*found.lines, f"Saved to {found.plan.target}")
+    return EXIT_DONE
 
 
 def _exit_code(result: "TriggerResult", *, require: bool) -> int:

@@ -110,6 +110,8 @@ class SkillUse:
     where it was not loaded, and in runs of earlier versions."""
     others: tuple[str, ...] = ()
     """Names of other skills that were loaded, in that order."""
+    shortened: bool = False
+    """The agent listed its description cut short."""
     others_listed: int | None = None
     """Other skills that were listed with their descriptions: agents cut long lists. `None` without other skills."""
 

@@ -158,6 +158,8 @@ def generate(
     effort: Literal["low", "high"] = "low",
     feedback: PathLike | None = None,
     retire: Sequence[str] = (),
+    description_only: bool = False,
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -168,7 +170,8 @@ def generate(
 
     `sources` are the values of `--from`. `teacher` writes the skill; `models` are measured. `cases` is the number of
     practice, held-out and unrelated cases, such as "10+32+4". `output` is the folder of the skill. `feedback` is a file
-    of comments on a run in `sources`; `retire` names held-out cases that become practice cases.
+    of comments on a run in `sources`; `retire` names held-out cases that become practice cases. `description_only`
+    revises nothing but the description of a skill, on its trigger prompts, `among` other skills where they are given.
 
     Without `anyway`, `StudentCannotProfit` is raised if no skill can help these models, and no new draft is made for a
     skill that passes every practice case. Without `accept_findings`, a draft with dangerous content raises
@@ -192,6 +195,8 @@ def generate(
             effort=effort,
             feedback=None if feedback is None else os.fspath(feedback),
             retire=tuple(retire),
+            description_only=description_only,
+            among=_among(among),
             anyway=anyway,
             sandbox=_backend(sandbox),
         )
@@ -215,6 +220,7 @@ def resume_generate(
     sources: PathLike | None = None,
     output: PathLike | None = None,
     plan: PathLike | None = None,
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -234,6 +240,7 @@ def resume_generate(
                 settings=_resolved("resume_generate()", dict(settings)),
                 sandbox=_backend(sandbox),
                 skill=None if sources is None else Path(sources),
+                among=_among(among),
             ),
             output=None if output is None else os.fspath(output),
             plan_file=None if plan is None else os.fspath(plan),

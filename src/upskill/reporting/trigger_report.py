@@ -1,6 +1,6 @@
 """When a skill is loaded, for people and for programs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from shlex import quote
 
@@ -8,14 +8,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from upskill.domain import Purchase, Skill
 from upskill.domain.case import Json
 from upskill.domain.lift import Interval
 from upskill.domain.text import count, shortened
-from upskill.domain.trigger import WELL, PromptTally, TriggerRate, TriggerResult, TriggerScore
+from upskill.domain.trigger import WELL, PromptTally, TriggerPrompt, TriggerRate, TriggerResult, TriggerScore
 from upskill.reporting.listings import print_table
 from upskill.reporting.next_step import NextStep
 
 TRIGGER_SCHEMA = "upskill.trigger/1"
+WRITTEN_SCHEMA = "upskill.written_triggers/1"
 _STYLES = {"triggers well": "green", "does not trigger well": "red", "undecided": "yellow", "invalid": "bold red"}
 _MOST_WRONG = 5
 """Prompts of each kind that are listed for a model, unless all are asked for."""
@@ -84,6 +86,32 @@ def _tally_json(tally: PromptTally) -> Json:
         "loads": tally.loads,
         "errored": tally.errored,
         "others": list(tally.others),
+    }
+
+
+def written_json(
+    skill: Skill,
+    prompts: Sequence[TriggerPrompt],
+    *,
+    path: str,
+    writer: str,
+    disputed: int,
+    dropped: Sequence[str],
+    bought: Purchase,
+) -> dict[str, Json]:
+    """The one object of `upskill trigger --write --json`."""
+    return {
+        "schema": WRITTEN_SCHEMA,
+        "skill": {"name": skill.name, "digest": skill.digest},
+        "path": path,
+        "writer": writer,
+        "prompts": [
+            {"id": one.id, "prompt": one.prompt, "should_load": one.should_load, "use": one.use, "why": one.why}
+            for one in prompts
+        ],
+        "disputed": disputed,
+        "dropped": list(dropped),
+        "bought": asdict(bought),
     }
 
 

@@ -61,7 +61,7 @@ class StepReader:
             return None
         logged = None if log is None or sample is None else self._logged(log, sample)
         steps = logged if trajectory is None else list(_joined(trajectory, logged or []))
-        return None if steps is None else _shortened(steps, self._most)
+        return None if steps is None or (not steps and logged is None) else _shortened(steps, self._most)
 
     def _logged(self, log: str, sample: str) -> list[AgentStep] | None:
         archive = self._archive(log)

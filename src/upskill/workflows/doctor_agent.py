@@ -18,11 +18,23 @@ from upskill import checks, storage, trials
 from upskill.domain import Arm, Case, Check, Errored, Files, Scored, Skill, Student, Trial, TrialPlan, Turn
 from upskill.domain.agent_diagnosis import AgentDiagnosis, AttemptResult
 from upskill.domain.progress import SILENT, Progress
+from upskill.errors import EngineError, UsageError
 from upskill.models import CallPolicy, MeteredClient, resolve_model
-from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
-from upskill.sandbox.probes.from_agent import RESULT, Forgery, Surroundings, command, judge, read_attempts, waiting
-from upskill.trials.coding_agents.adapter import AgentAdapter, AgentProgram, AgentSetup, Launch, ToolRequest
-from upskill.trials.coding_agents.bridge import BASE_URL, PORT
+from upskill.sandbox import Sandbox, SandboxFacts, SandboxSpec, open_sandbox, require_sandbox
+from upskill.sandbox.probes.from_agent import (
+    RESULT,
+    Forgery,
+    Surroundings,
+    command,
+    events_written,
+    judge,
+    read_attempts,
+    waiting,
+)
+from upskill.trials.agent_setup import AgentProgram, AgentSetup
+from upskill.trials.coding_agents.adapter import AgentAdapter, Launch, ToolRequest
+from upskill.trials.coding_agents.harness import CodingAgent
+from upskill.trials.coding_agents.program import find_agent
 
 NAME = "doctor-check"
 DESCRIPTION = "Says how the doctor's check is done. Use it when the task asks for the doctor's check."
@@ -39,10 +51,51 @@ ESCAPE_TURNS = WAITS + 2
 OpenSandbox = Callable[[SandboxSpec], Sandbox]
 
 
+_examined: dict[tuple[str, Path, str], AgentDiagnosis] = {}
+
+
+def examine_installed(
+    harness: str, *, agent_bin: Path | None = None, progress: Progress = SILENT
+) -> tuple[AgentDiagnosis, SandboxFacts]:
+    """Examine the agent that a person has installed, in the sandbox of this machine. Raises `UsageError`."""
+    loaded = trials.load_harness(harness)
+    if not isinstance(loaded, CodingAgent):
+        raise UsageError(f"the harness {harness} runs no coding agent, so there is nothing to examine")
+    facts = require_sandbox()
+    return examine_agent(loaded.adapter, find_agent(loaded.adapter, named=agent_bin), progress=progress), facts
+
+
+def require_fit_agent(harness: str, program: AgentProgram | None, *, run: bool, progress: Progress) -> tuple[str, ...]:
+    """Notes on an agent whose version was never measured: it is examined first, once per process.
+
+    Without `run`, where only the plan is shown, the note says that it will be. Raises where the examination fails.
+    """
+    loaded = trials.load_harness(harness)
+    if program is None or not isinstance(loaded, CodingAgent) or program.version in loaded.adapter.known_versions:
+        return ()
+    known = ", ".join(loaded.adapter.known_versions)
+    which = f"{harness} {program.version} is not a version that upskill was measured with ({known})"
+    if not run:
+        return (f"{which}; it is examined before the run, as by `upskill doctor --harness {harness}`",)
+    key = (harness, program.path, program.version)
+    if key not in _examined:
+        _examined[key] = examine_agent(loaded.adapter, program, progress=progress)
+    found = _examined[key]
+    if not found.ok:
+        raise EngineError(
+            f"{which}, and it did not pass the examination",
+            problems=found.problems,
+            hint=f"run `upskill doctor --harness {harness}` to see all of it, or install version {known}",
+        )
+    return (f"{which}; it passed `upskill doctor --harness {harness}` before this run",)
+
+
 def examine_agent(
     adapter: AgentAdapter, program: AgentProgram, *, progress: Progress = SILENT, open_one: OpenSandbox = open_sandbox
 ) -> AgentDiagnosis:
     """Run both trials. Raises `SandboxUnavailable` where there is no sandbox to run them in."""
+    from upskill.trials.coding_agents.bridge import PORT
+
     began = time.monotonic()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="upskill-doctor-"))).resolve()
@@ -139,6 +192,8 @@ def _seen(trial: Trial | None, host: Mapping[str, list[str]], last_words: str) -
         seen.setdefault("forged_requests", []).append(counted)
     if trial.calls <= trial.turns:
         seen.setdefault("forged_requests", []).append("its requests are on nobody's bill")
+    if not events_written(trial.files):
+        seen.setdefault("forged_events", []).append("could not be tried: nothing could be written there")
     if not isinstance(trial.outcome, Scored) or trial.outcome.passed:
         seen.setdefault("forged_score", []).append("the answer was not graded as failed")
     return seen
@@ -186,7 +241,7 @@ class _Check:
 
     def own_files(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Those that the agent wrote by itself: without the skill, and without the configuration that it was given."""
-        given = self._adapter.files(Launch(base_url=BASE_URL, prompt=""))
+        given = self._adapter.files(Launch(base_url="", prompt=""))
         skills = f"{self._adapter.skills_folder}/"
         return tuple(path for path in paths if path not in given and not path.startswith(skills))
 

@@ -92,7 +92,11 @@ def test_frontmatter_that_cannot_be_changed_alone_is_refused(tmp_path: Path) -> 
 
 
 def test_a_copy_has_the_other_files_with_their_modes_and_not_the_cases(tmp_path: Path) -> None:
-    files = {"scripts/run.sh": "#!/bin/sh\n", "references/a.md": b"\xff\x00", "evals/evals.json": "[]"}
+    files: dict[str, str | bytes] = {
+        "scripts/run.sh": "#!/bin/sh\n",
+        "references/a.md": b"\xff\x00",
+        "evals/evals.json": "[]",
+    }
     folder = make_skill(tmp_path / "a", files)
     (folder / "scripts/run.sh").chmod(0o755)
     (folder / "SKILL.md").chmod(0o640)

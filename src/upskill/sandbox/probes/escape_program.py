@@ -19,7 +19,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-ROOTS = ("/workspace", "/home", "/tmp", "/run", "/var", "/etc", "/mnt", "/root", "/srv", "/skills", "/dev/shm")
+NOT_SEARCHED = {"proc", "sys", "usr", "opt", "dev"}
+"""Systems, and programs that are large; processes are looked at one by one."""
 MOST_FILES = 5_000
 MOST_BYTES = 1_000_000
 FIND_ME = "found-by-the-search-itself"
@@ -43,6 +44,12 @@ def files_below(*roots: str) -> Iterator[str]:
                 if count > MOST_FILES:
                     return
                 yield os.path.join(folder, name)
+
+
+def roots() -> list[str]:
+    """Every folder of the sandbox that may hold what is not of its system."""
+    names = [name for name in os.listdir("/") if name not in NOT_SEARCHED and not os.path.islink(f"/{name}")]
+    return [*(f"/{name}" for name in names), "/dev/shm"]
 
 
 def content(path: str) -> bytes:
@@ -82,7 +89,7 @@ def other_trials(plan: Plan) -> list[str]:
         file.write(FIND_ME)
     wanted = secrets(plan)
     own, through = False, []
-    for path in files_below(*ROOTS):
+    for path in files_below(*roots()):
         text = path.encode("utf-8", "surrogateescape") + content(path)
         own = own or FIND_ME.encode() in text
         through += [path for secret in wanted if secret in text]
@@ -112,7 +119,7 @@ def is_other_root(path: str) -> bool:
 
 def other_sockets(plan: Plan) -> list[str]:
     """Connect to every unix socket there is, by path and by name, but the one that leads to the model."""
-    paths = [path for path in files_below(*ROOTS) if is_socket(path)]
+    paths = [path for path in files_below(*roots()) if is_socket(path)]
     named = [line.split()[-1] for line in raw("/proc/net/unix").decode("ascii", "replace").splitlines()[1:]]
     wanted = [*paths, *(name for name in named if name.startswith(("/", "@"))), *plan["host_sockets"]]
     through = []
@@ -263,9 +270,8 @@ def forged_requests(plan: Plan) -> list[str]:
         # What cannot be read is the program's own fault, and must not end the trial in an error of ours.
         for broken in ({}, {"messages": "x", "input": 7}, {"messages": [{"role": "x"}], "input": [{"type": "x"}]}):
             post(plan, path, broken)
-    served = [path for path, body in bodies.items() if plan["forged_answer"][::-1] in post(plan, path, body)]
-    with open(plan["note"], "w", encoding="ascii") as file:
-        json.dump({"served": served}, file)
+    for path, body in bodies.items():
+        post(plan, path, body)
     return []
 
 

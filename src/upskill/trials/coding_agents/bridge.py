@@ -19,8 +19,8 @@ import anyio
 import anyio.abc
 import h11
 
-from upskill.trials.coding_agents.engine_bridge import Dialect, RequestRefused
-from upskill.trials.coding_agents.streams import failure, stream
+from upskill.trials.coding_agents.engine_bridge import RequestRefused
+from upskill.trials.coding_agents.streams import Dialect, failure, stream
 
 PORT = 8799
 """Where agents find their model, on loopback inside the sandbox."""

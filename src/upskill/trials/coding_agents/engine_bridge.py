@@ -7,8 +7,11 @@ sets about sampling is dropped: the student's settings hold in every arm.
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal
+from importlib import import_module
+from threading import Lock
+from typing import Any
 
+import anyio.to_thread
 from inspect_ai.agent import AgentState
 from inspect_ai.agent._bridge._errors import BridgePolicyError
 from inspect_ai.agent._bridge.anthropic_api import inspect_anthropic_api_request
@@ -17,15 +20,39 @@ from inspect_ai.agent._bridge.responses import inspect_responses_api_request
 from inspect_ai.agent._bridge.types import AgentBridge
 from inspect_ai.model import ChatMessage, GenerateConfig, GenerateInput, Model, ModelOutput
 from inspect_ai.tool import ToolChoice, ToolInfo
+from inspect_ai.util import suspend_working_limit
 
-Dialect = Literal["responses", "messages", "completions"]
-"""OpenAI Responses, Anthropic Messages, OpenAI Chat Completions."""
+from upskill.trials.coding_agents.streams import Dialect
 
 Asked = Callable[[Sequence[ChatMessage], Sequence[ToolInfo]], None]
 Answered = Callable[[Sequence[ChatMessage], Sequence[ToolInfo], ModelOutput], None]
 
 RequestRefused = BridgePolicyError
 """A request asks for what an agent in a sandbox must not have, or cannot be read: its own fault, and a 400."""
+
+
+_MODULES: dict[Dialect, str] = {
+    "responses": "inspect_ai.agent._bridge.responses_impl",
+    "messages": "inspect_ai.agent._bridge.anthropic_api_impl",
+    "completions": "inspect_ai.model._openai",
+}
+"""What the engine imports with the first request in a dialect: seconds of CPU."""
+_loading = Lock()
+_loaded: set[Dialect] = set()
+
+
+async def _load(dialect: Dialect) -> None:
+    """Import what a dialect needs, off the event loop: calls in flight would miss their deadlines meanwhile."""
+    if dialect in _loaded:
+        return
+    with suspend_working_limit():
+        await anyio.to_thread.run_sync(_import, dialect)
+
+
+def _import(dialect: Dialect) -> None:
+    with _loading:
+        import_module(_MODULES[dialect])
+        _loaded.add(dialect)
 
 
 _model_was_asked: ContextVar[bool] = ContextVar("model_was_asked", default=False)
@@ -55,6 +82,7 @@ class EngineBridge:
 
     async def answer(self, dialect: Dialect, request: dict[str, Any]) -> dict[str, Any]:
         """The model's answer in the same dialect, whole. Raises what the engine raises, and `RequestRefused`."""
+        await _load(dialect)
         _model_was_asked.set(False)
         try:
             answer = await self._answer(dialect, request)

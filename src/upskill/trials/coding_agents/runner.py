@@ -5,8 +5,7 @@ list the skill has measured nothing; a model that ran out of turns, tokens or ti
 """
 
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
@@ -15,9 +14,10 @@ from typing import Any
 
 import anyio
 import anyio.abc
-from inspect_ai._util.working import report_sample_waiting_time
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import ChatMessage, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolInfo
+from inspect_ai.util import suspend_working_limit
 
 from upskill.domain import Files, Skill
 from upskill.domain.text import whole_characters
@@ -25,7 +25,9 @@ from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxG
 from upskill.sandbox.profile import PATH, find_interpreter
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentEvents, AgentProgram, Launch
 from upskill.trials.coding_agents.bridge import BASE_URL, PORT, ModelBridge, SocketFolder
-from upskill.trials.coding_agents.engine_bridge import Dialect, EngineBridge
+from upskill.trials.coding_agents.cross_check import disagreements
+from upskill.trials.coding_agents.engine_bridge import EngineBridge
+from upskill.trials.coding_agents.streams import Dialect
 from upskill.trials.coding_agents.traffic import SkillMarks, Traffic, marks_for
 from upskill.trials.harness import ArmRequests
 from upskill.trials.pending_trial import PendingTrial
@@ -50,6 +52,10 @@ MOST_OUTSIDE = 20
 
 class AgentFailed(Exception):
     """The agent did not do its part, so nothing was measured about its model."""
+
+
+class _Enough(Exception):
+    """The skill was loaded, and nothing else is to be measured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,7 +131,7 @@ class _AgentTrial:
         request = runs.requests.render(planned.case, planned.arm)
         self._prompt = "\n\n".join(part for part in (request.system.strip(), request.prompt) if part)
         self._traffic = self._watch_traffic()
-        self._engine = EngineBridge(state.messages, asked=self._traffic.asked, answered=self._answered)
+        self._engine = EngineBridge(state.messages, asked=self._asked, answered=self._answered)
         self._bridge = ModelBridge(answer=self._answer, failed=self._failed)
         self._failure: Exception | None = None
         self._scope = anyio.CancelScope()
@@ -151,31 +157,34 @@ class _AgentTrial:
         )
 
     async def solve(self) -> TaskState:
+        try:
+            ran = await self._run_to_its_end()
+        except anyio.get_cancelled_exc_class():
+            # At the end of its time, or of the run: who was to act decides whose failure that is.
+            self._pending.agent_hung = None if self._traffic.model_owes else self._hung()
+            raise
+        if self._failure is not None:
+            raise self._failure
+        if ran is not None and self._pending.ran_out is None:
+            self._judge(ran)
+        else:
+            self._judge_skill()
+        return self._state
+
+    async def _run_to_its_end(self) -> CommandResult | None:
+        """How the agent ended; `None` where a request ended the trial before."""
         socket = SocketFolder(self._runs.folder)
         try:
-            listener = await socket.listen()
-            async with listener:
+            async with await socket.listen() as listener:
                 sandbox = await self._open(socket)
                 try:
-                    ran = await self._serve_while(partial(self._run, sandbox), listener)
-                except anyio.get_cancelled_exc_class():
-                    # At the end of its time, or of the run: who was to act decides whose failure that is.
-                    if not self._traffic.model_owes:
-                        self._pending.agent_hung = self._hung()
-                    raise
+                    return await self._serve_while(partial(self._run, sandbox), listener)
                 finally:
                     # Also after Ctrl-C: no process outlives this block.
                     with anyio.CancelScope(shield=True):
                         await self._collect_and_close(sandbox)
         finally:
             socket.remove()
-        if self._failure is not None:
-            raise self._failure
-        if ran is not None and self._pending.ran_out is None:
-            self._judge(ran)
-        self._state.messages = self._traffic.conversation or self._state.messages
-        self._state.output = self._traffic.final or self._traffic.last or ModelOutput()
-        return self._state
 
     async def _open(self, socket: SocketFolder) -> Sandbox:
         """The sandbox, with everything in it before the agent starts. Raises `SandboxLost`."""
@@ -188,13 +197,12 @@ class _AgentTrial:
             executable=mounted.executable,
             sockets=(Mount(source=socket.path, target=SOCKET),),
         )
-        began = time.monotonic()
         try:
-            sandbox = await runs.threads.call(partial(runs.sandboxes.open, spec))
+            # It may wait for memory that other sandboxes use.
+            with suspend_working_limit():
+                sandbox = await runs.threads.call(partial(runs.sandboxes.open, spec))
         except Exception as error:
             raise SandboxLost(f"the sandbox could not be opened: {error}") from error
-        # It may have waited for memory that other sandboxes use.
-        report_sample_waiting_time(time.monotonic() - began)
         try:
             await runs.threads.call(partial(sandbox.put, self._pending.planned.case.files))
         except (FileRefused, SandboxGone) as error:
@@ -245,11 +253,20 @@ class _AgentTrial:
         self._traffic.lists(self._runs.adapter.listing(request))
         self._traffic.in_flight += 1
         try:
-            return await self._engine.answer(dialect, request)
-        finally:
+            answer = await self._engine.answer(dialect, request)
+        except Exception:
             self._traffic.in_flight -= 1
+            raise
+        # One that is cancelled stays in flight: whose turn it was is asked afterwards.
+        self._traffic.in_flight -= 1
+        return answer
 
-    def _answered(self, messages: Any, tools: Any, output: ModelOutput) -> None:
+    def _asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
+        self._traffic.asked(messages, tools)
+        if self._runs.trial_limits.stop_at_load and self._traffic.loaded_turn is not None:
+            raise _Enough
+
+    def _answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
         traffic, pending, limits = self._traffic, self._pending, self._runs.trial_limits
         traffic.answered(messages, tools, output)
         pending.turns, pending.tool_calls = traffic.turns, traffic.tool_calls
@@ -263,8 +280,11 @@ class _AgentTrial:
             self._scope.cancel()
 
     def _failed(self, error: Exception) -> None:
-        """A model request failed for good: the trial ends with it, and the agent is not waited for."""
-        self._failure = self._failure or error
+        """A model request failed for good, or no more are needed: the agent is not waited for."""
+        if isinstance(error, _Enough):
+            self._pending.ran_out = "load"
+        else:
+            self._failure = self._failure or error
         self._scope.cancel()
 
     def _hung(self) -> str:
@@ -283,24 +303,39 @@ class _AgentTrial:
             raise AgentFailed(f"{name} {how}{_tail(ran)}")
         if traffic.last is None:
             raise AgentFailed(f"{name} ended without asking its model anything{_tail(ran)}")
+        self._judge_skill()
+        if traffic.final is None:
+            raise AgentFailed(f"{name} ended while a tool call of its model had no result{_tail(ran)}")
+        self._compare(self._runs.adapter.events(ran.stdout), traffic.final)
+
+    def _judge_skill(self) -> None:
+        """Raise where the agent did not present the skill to its model as the arm demands."""
+        name, traffic = self._runs.adapter.name, self._traffic
         if self._skill is not None and not self._forced and not traffic.listed:
             why = f"; {traffic.listing_cut}; offer fewer with --among" if traffic.listing_cut and traffic.others else ""
             raise AgentFailed(f"{name} did not list the skill {self._skill.name}, although it was there{why}")
         recognisable = traffic.skill is not None and bool(traffic.skill.lines)
         if self._skill is not None and self._forced and recognisable and traffic.loaded_turn != 0:
             raise AgentFailed(f"{name} did not load the skill {self._skill.name}, although it was forced")
-        if traffic.final is None:
-            raise AgentFailed(f"{name} ended while a tool call of its model had no result{_tail(ran)}")
-        self._compare(self._runs.adapter.events(ran.stdout), traffic.final)
 
     def _compare(self, events: AgentEvents, final: ModelOutput) -> None:
         """What the agent says of its work is compared with the traffic, which is believed."""
-        if events.final_text.strip() not in ("", final.message.text.strip(), final_text(final).strip()):
-            logger.warning("trial=%s: the agent reports another final text than its model gave", self._pending.id[:12])
+        for disagreement in disagreements(
+            events,
+            final_texts=(final.message.text, final_text(final)),
+            skill=None if self._skill is None else self._skill.name,
+            loaded=self._traffic.loaded_turn is not None,
+            forced=self._forced,
+        ):
+            logger.warning("trial=%s: %s", self._pending.id[:12], disagreement)
 
     async def _collect_and_close(self, sandbox: Sandbox) -> None:
         pending, runs = self._pending, self._runs
-        pending.skill_use = self._traffic.use
+        traffic = self._traffic
+        pending.skill_use = traffic.use
+        pending.trajectory = traffic.trajectory.build()
+        self._state.messages = traffic.conversation or self._state.messages
+        self._state.output = traffic.final or traffic.last or ModelOutput()
         pending.outside = tuple(dict.fromkeys(self._bridge.refused))[:MOST_OUTSIDE]
         try:
             with anyio.fail_after(MOST_CLEARING_SECONDS):

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
-from upskill.trials.coding_agents.engine_bridge import Dialect
-
+Dialect = Literal["responses", "messages", "completions"]
+"""OpenAI Responses, Anthropic Messages, OpenAI Chat Completions."""
 Event = dict[str, Any]
 
 

@@ -15,7 +15,9 @@ from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput
 from inspect_ai.tool import ToolCall, ToolInfo
 
 from upskill.domain import SkillUse
+from upskill.trials.coding_agents.known_tools import KNOWN_TOOLS
 from upskill.trials.skill_use import SKILL_FILE, SkillWatch
+from upskill.trials.trajectory import TrajectoryBuilder
 
 LEAST_CHARACTERS = (40, 25, 12)
 """How long a line of a skill's body must be to tell that it was loaded: the first length that any line has."""
@@ -23,6 +25,8 @@ MOST_MARKS = 200
 MOST_DESCRIPTION = 60
 """So many characters of a description must be listed: agents cut long ones."""
 _FAILED = re.compile(r"exit(?:ed with)? code:? ([1-9]\d*)", re.IGNORECASE)
+_BETWEEN = r"(?:(?! - |<name>).){0,40}?"
+"""What may stand between the name and the description of one skill, and is not the beginning of the next."""
 _SKILL_PATH = re.compile(r"([\w.-]+)/SKILL\.md")
 
 
@@ -51,9 +55,17 @@ class SkillMarks:
         return any(line in text for line in self.lines)
 
     def is_listed(self, listing: str) -> bool:
-        """Whether a listing has its name and the beginning of its description."""
-        flat = _flat(listing)
-        return self.name in flat and _flat(self.description)[:MOST_DESCRIPTION].strip() in flat
+        """Whether a listing on one line has its name, and after it the beginning of its description."""
+        return self._has(listing, flat(self.description)[:MOST_DESCRIPTION].strip())
+
+    def is_whole_in(self, listing: str) -> bool:
+        """Whether a listing on one line has its name, and after it all of its description."""
+        return self._has(listing, flat(self.description))
+
+    def _has(self, listing: str, description: str) -> bool:
+        # After its own name: descriptions of two skills may begin alike, and an agent may list one by its name only.
+        entry = rf"(?<![\w-]){re.escape(self.name)}(?![\w-]){_BETWEEN}{re.escape(description)}"
+        return re.search(entry, listing) is not None
 
 
 def marks_for(skill: Text, *, known: str) -> SkillMarks:
@@ -70,7 +82,8 @@ def marks_for(skill: Text, *, known: str) -> SkillMarks:
     return SkillMarks(name=skill.name, description=skill.description, lines=found[:MOST_MARKS])
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """A text on one line, as listings of agents are compared."""
     return " ".join(text.split())
 
 
@@ -90,6 +103,8 @@ class Traffic:
     turns: int = 0
     tool_calls: int = 0
     listed: bool = False
+    shortened: bool = False
+    """The skill was listed with a part of its description."""
     others_listed: int | None = None
     """Other skills that were listed with their descriptions; `None` before the first listing."""
     listing_cut: str = ""
@@ -100,8 +115,12 @@ class Traffic:
     last: ModelOutput | None = None
     conversation: list[ChatMessage] = field(default_factory=list)
     """The main thread, with the model's last answer."""
+    trajectory: TrajectoryBuilder = field(default_factory=lambda: TrajectoryBuilder(KNOWN_TOOLS))
+    """Every tool call that the model made, in that order."""
     _others_loaded: dict[str, None] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
+    _call_numbers: dict[str, int | None] = field(default_factory=dict)
+    """The calls whose results have not come, by their ids."""
     _delivered: bool = False
     """Whether a request has carried a result of the latest tool calls: what follows may be about a summary of it."""
 
@@ -126,6 +145,7 @@ class Traffic:
             files=(SKILL_FILE, *files) if loaded else files,
             turn=self.loaded_turn,
             others=others,
+            shortened=self.shortened,
             others_listed=self.others_listed if self.others else None,
         )
 
@@ -133,8 +153,10 @@ class Traffic:
         """A request came whose listing of skills is this."""
         if not listing:
             return
+        listing = flat(listing)
         if self.skill is not None and self.skill.is_listed(listing):
             self.listed = True
+            self.shortened = self.shortened or not self.skill.is_whole_in(listing)
         if self.others_listed is None:
             self._look_for_a_cut(listing)
 
@@ -175,6 +197,8 @@ class Traffic:
         call = calls.get(message.tool_call_id or "") if isinstance(message, ChatMessageTool) else None
         if call is None or not isinstance(message, ChatMessageTool):
             return
+        if message.error is not None and call.id in self._call_numbers:
+            self.trajectory.mark_failed(self._call_numbers.pop(call.id))
         well = message.error is None and _FAILED.search(text) is None
         if self.watch is not None:
             self.watch.ran(json.dumps(call.arguments), text, well=well)
@@ -185,10 +209,15 @@ class Traffic:
     def answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
         """The model answered a request."""
         calls = _calls(output)
+        main = self._is_main(messages, tools)
+        self.turns += main
         self.tool_calls += sum(call.parse_error is None for call in calls)
-        if not self._is_main(messages, tools):
+        for call in calls:
+            self._call_numbers[call.id] = self.trajectory.add(
+                turn=self.turns, tool=call.function, arguments=call.arguments, subagent=not main
+            )
+        if not main:
             return
-        self.turns += 1
         self._delivered = False
         self.last = output
         self.final = None if calls else output

@@ -19,6 +19,7 @@ from upskill.models.preflight import count_tokens, missing_keys
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.storage.skill_meta import cases_written_for
+from upskill.workflows.doctor_agent import require_fit_agent
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.judge import judge_for, needed_judge
@@ -155,6 +156,7 @@ def prepare(
     setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
     limits = _trial_limits(settings, order, setup)
     trial_limits = trials.agent_limits(limits, harness, agent_bin=order.agent_bin)
+    unknown_version = require_fit_agent(harness, trial_limits.setup.program, run=needs_keys, progress=progress)
     endpoints = {name: student_endpoint(name, settings) for name in names}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
@@ -187,6 +189,7 @@ def prepare(
         ),
         notes=(
             *unconfined_notes(backend),
+            *unknown_version,
             *untyped,
             *counted.notes,
             *admitted.notes,

@@ -196,6 +196,8 @@ def plan_generate(
     Without `needs_keys` a missing key is a note: the plan is shown and not run.
     """
     settings = with_cap(settings)
+    if order.among:
+        raise UsageError("--among needs --description-only", hint="measure among others with `upskill eval`")
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
     feedback = apply_feedback(order)

@@ -21,6 +21,7 @@ from upskill.workflows.evaluating.execute import clean_logs
 from upskill.workflows.evaluating.notes import end_notes
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
 from upskill.workflows.evaluating.record import first_record
+from upskill.workflows.evaluating.replay import planned_only
 from upskill.workflows.progress import RunProgress
 from upskill.workflows.triggering.prepare import PreparedTriggering
 
@@ -102,7 +103,8 @@ def _measure(
     parent = ParentRun(client=client, folder=folder)
     run = EvaluationRun(part, settings.values, folder, record, progress, client, parent)
     try:
-        execution = run_missing_trials(run, [])
+        # There are some where a longer run is resumed.
+        execution = run_missing_trials(run, list(planned_only(folder.trials.load(), record)))
     except BaseException as error:
         status: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         with suppress(EngineError):  # what happened matters more than that it could not be recorded

@@ -1,4 +1,4 @@
-"""Measures when a skill is loaded, as `upskill trigger` does: a skill without prompts gets them first."""
+"""Measures when a skill that has trigger prompts is loaded, and records it in one run folder."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,12 +28,13 @@ def trigger(
     settings: ResolvedSettings,
     progress: Progress = SILENT,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
+    client: MeteredClient | None = None,
 ) -> TriggerResult:
     """Measure when a skill is loaded. Raises before any call if it could not succeed; later it returns a result.
 
-    The teacher writes missing prompts once, and saves them with the skill.
+    `client` is one through which something was bought before, so that its caps hold for both.
     """
-    client = client_for(settings.values)
+    client = client or client_for(settings.values)
     prepared = prepare_triggering(order, settings.values, progress=progress, announce=progress.note)
     for line in prepared.lines:
         progress.note(line)

@@ -1,0 +1,221 @@
+"""How trials with coding agents end: what measured nothing is errored, what the model did is scored; nobody is left."""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from engine.agents import tool_call
+from engine.conftest import CommandResult, Make, Run, run, run_at, skill  # noqa: F401 - fixtures
+from provider import Behaviour, Provider, ReceivedRequest
+from upskill.domain import Errored, Scored, Trial
+from upskill.sandbox.profile import find_interpreter
+from upskill.workflows.evaluating import schedule
+
+CODEX = ROOT / "build" / "agents" / "node_modules" / ".bin" / "codex"
+
+FAKE = """\
+#!/bin/sh
+[ "$1" = --version ] && { echo codex-cli 0.166.0; exit 0; }
+exec PYTHON -c '
+import json, os, signal, sys, time, urllib.request
+
+prompt = sys.argv[-1]
+listing = "<skills_instructions> thing: Does a thing. </skills_instructions>"
+calls = {"type": "function", "name": "exec_command", "parameters": {"type": "object", "properties": {}}}
+
+def ask(listing=listing):
+    said = [("developer", listing), ("user", prompt)]
+    items = [{"role": role, "content": [{"type": "input_text", "text": text}]} for role, text in said]
+    body = json.dumps({"model": "inspect", "input": items, "tools": [dict(calls, description="x", strict=False)]})
+    request = urllib.request.Request("http://127.0.0.1:8799/v1/responses", body.encode())
+    return json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))
+
+word = prompt.split()[0]
+if word == "crash":
+    sys.exit("something broke inside")
+if word == "killed":
+    ask()
+    os.kill(os.getpid(), signal.SIGKILL)
+if word == "hang":
+    time.sleep(600)
+if word == "linger":
+    ask()
+    time.sleep(600)
+if word == "unlisted":
+    ask(listing="no skills")
+if word == "early":
+    ask()
+if word == "right":
+    ask()
+    open("left.txt", "w").write("mine")
+' "$@"
+"""
+
+
+def ended(ran: CommandResult, words: Sequence[str]) -> dict[str, str]:
+    """How each trial ended, by the first word of its case."""
+    return {words[int(trial.case_id.removeprefix("c"))]: _outcome(trial) for trial in ran.trials}
+
+
+def by_word(ran: CommandResult, words: Sequence[str]) -> dict[str, Trial]:
+    return {words[int(trial.case_id.removeprefix("c"))]: trial for trial in ran.trials}
+
+
+def _outcome(trial: Trial) -> str:
+    match trial.outcome:
+        case Errored(fault=fault):
+            return f"errored: {fault}"
+        case Scored(end=end):
+            return f"scored: {end}"
+
+
+def nobody_left(mark: str) -> bool:
+    """Whether no process has this mark in its command line, after those that were killed have been reaped."""
+    for _ in range(50):
+        lines = [_command_line(process) for process in Path("/proc").glob("[0-9]*")]
+        if not any(mark.encode() in line for line in lines):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _command_line(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def cases(words: Sequence[str], mark: str) -> list[tuple[str, object]]:
+    return [(f"{word} {mark}: write a greeting.", {"contains": "done"}) for word in words]
+
+
+def word_of(asked: ReceivedRequest, words: Sequence[str]) -> str:
+    """Which case a request is about."""
+    text = str(asked.body["messages"])
+    return next(word for word in words if f"{word} mark" in text)
+
+
+@pytest.fixture(autouse=True)
+def one_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What errored is not run again: here that shows nothing, and takes three times as long."""
+    monkeypatch.setattr(schedule, "MOST_TRIES", 1)
+
+
+def test_an_agent_that_crashes_hangs_is_killed_or_hides_the_skill_has_measured_nothing(
+    skill: Make,  # noqa: F811
+    run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    words = ("crash", "killed", "hang", "linger", "unlisted", "early", "silent", "right")
+    mark = f"mark{uuid.uuid4().hex}"
+    agent = tmp_path / "agent"
+    agent.write_text(FAKE.replace("PYTHON", find_interpreter().program))
+    agent.chmod(0o755)
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        return (
+            tool_call(asked, "exec_command", cmd="true") if word_of(asked, words) == "early" else Behaviour(text="done")
+        )
+
+    ran, _ = run_at(
+        skill(cases(words, mark), body="This body is only for the agents that look for a line of it.\n"),
+        behave,
+        harness="codex",
+        agent_bin=agent,
+        baseline=False,
+        max_trial_minutes=0.1,
+    )
+    assert ended(ran, words) == {**dict.fromkeys(words, "errored: agent"), "right": "scored: answered"}
+    said = {word: trial.outcome.message for word, trial in by_word(ran, words).items() if word != "right"}  # type: ignore[union-attr]
+    assert "exit code 1: something broke inside" in said["crash"]
+    assert "exit code 137" in said["killed"]
+    assert "did not ask its model anything within" in said["hang"]
+    assert "did not exit within" in said["linger"]
+    assert "did not list the skill thing" in said["unlisted"]
+    assert "tool call of its model had no result" in said["early"]
+    assert "without asking its model" in said["silent"]
+    right = by_word(ran, words)["right"]
+    assert (right.answer, dict(right.files), right.turns, right.tool_calls) == ("done", {"left.txt": b"mine"}, 1, 0)
+    assert nobody_left(mark)
+
+
+def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
+    skill: Make,  # noqa: F811
+    run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
+) -> None:
+    words = ("busy", "down", "half", "late", "tokens", "turns", "sleep", "right")
+    mark = f"mark{uuid.uuid4().hex}"
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        work = {"tokens": "true", "turns": "true", "sleep": "sleep 100", "right": "echo hello > hello.txt"}
+        word = word_of(asked, words)
+        first = not any(message["role"] == "tool" for message in asked.body["messages"])
+        match word:
+            case "busy":
+                return Behaviour(status=429)
+            case "down":
+                return Behaviour(status=500)
+            case "half":
+                return Behaviour(fault="cut")
+            case "late":
+                return Behaviour(fault="stall")
+            case "right" if not first:
+                return Behaviour(text="done")
+        called = tool_call(asked, "exec_command", cmd=work[word])
+        usage = {"prompt_tokens": 10**7, "completion_tokens": 1, "total_tokens": 10**7 + 1}
+        return Behaviour(body={**called.body, "usage": usage}) if word == "tokens" else called
+
+    ran, provider = run_at(
+        skill(cases(words, mark)),
+        behave,
+        harness="codex",
+        agent_bin=CODEX,
+        baseline=False,
+        max_trial_minutes=0.1,
+        max_turns=3,
+        max_retries=0,
+        attempt_timeout_seconds=3,
+    )
+    assert ended(ran, words) == {
+        "busy": "errored: rate limit",
+        "down": "errored: provider",
+        "half": "errored: transport",
+        "late": "errored: timeout",
+        "tokens": "scored: token limit",
+        "turns": "scored: turn limit",
+        "sleep": "scored: time limit",
+        "right": "scored: answered",
+    }
+    trials = by_word(ran, words)
+    assert trials["turns"].turns == 3
+    assert trials["tokens"].turns == 1
+    right = trials["right"]
+    assert dict(right.files) == {"hello.txt": b"hello\n"}
+    assert (right.turns, right.tool_calls, right.calls) == (2, 1, 2)
+    assert right.skill_use is not None
+    assert right.skill_use.listed
+    # The agent does not ask again what was answered with an error: retries belong to the metered client.
+    asked = [word_of(one, words) for one in provider.requests]
+    assert all(asked.count(word) == 1 for word in ("busy", "down", "half", "late"))
+    assert nobody_left(mark)
+
+
+def test_a_cap_of_the_run_ends_a_trial_unmeasured(
+    skill: Make,  # noqa: F811
+    run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
+) -> None:
+    ran, provider = run_at(
+        skill(cases(["capped"], "mark")),
+        lambda asked: tool_call(asked, "exec_command", cmd="true"),
+        harness="codex",
+        agent_bin=CODEX,
+        baseline=False,
+        max_calls=1,
+    )
+    assert ended(ran, ["capped"]) == {"capped": "errored: budget"}
+    assert len(provider.requests) == 1
