@@ -25,7 +25,9 @@ from upskill.trials.coding_agents.streams import Dialect, failure, stream
 PORT = 8799
 """Where agents find their model, on loopback inside the sandbox."""
 BASE_URL = f"http://127.0.0.1:{PORT}"
-MOST_BODY_BYTES = 64 * 2**20
+MOST_BODY_BYTES = 32 * 2**20
+MOST_CONNECTIONS = 16
+"""At a time; others wait. Together they bound what a program inside can make this process hold."""
 CHUNK = 1 << 16
 
 ROUTES: dict[str, Dialect] = {
@@ -80,10 +82,11 @@ class ModelBridge:
     failed: Callable[[Exception], None]
     refused: list[str] = field(default_factory=list)
     """What the agent tried to reach outside, in that order."""
+    _places: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(MOST_CONNECTIONS))
 
     async def serve(self, connection: anyio.abc.SocketStream) -> None:
         """One connection, one request after the other, until either side has had enough."""
-        async with connection:
+        async with connection, self._places:
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
                 await self._converse(connection)
 
