@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,13 @@ from engine.agents import tool_call
 from engine.conftest import CommandResult, Make, Run, run, run_at, skill  # noqa: F401 - fixtures
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
+from upskill.errors import UsageError
 from upskill.sandbox.profile import find_interpreter
+from upskill.settings import resolve_settings
 from upskill.workflows.evaluating import schedule
+from upskill.workflows.evaluating.resume import resume
+from upskill.workflows.evaluating.typed_again import TypedAgain
+from upskill.workflows.list_runs import trials_of
 
 CODEX = ROOT / "build" / "agents" / "node_modules" / ".bin" / "codex"
 
@@ -239,17 +245,32 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
     assert nobody_left(mark)
 
 
-def test_a_cap_of_the_run_ends_a_trial_unmeasured(
+def test_a_cap_of_the_run_ends_a_trial_unmeasured_and_the_run_is_resumed_with_the_agent_that_is_typed(
     skill: Make,  # noqa: F811
-    run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
+    run: Run,  # noqa: F811
+    tmp_path: Path,
 ) -> None:
-    ran, provider = run_at(
-        skill(cases(["capped"], "mark")),
-        lambda asked: tool_call(asked, "exec_command", cmd="true"),
-        harness="codex",
-        agent_bin=CODEX,
-        baseline=False,
-        max_calls=1,
-    )
-    assert ended(ran, ["capped"]) == {"capped": "errored: budget"}
-    assert len(provider.requests) == 1
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        first = not any(message["role"] == "tool" for message in asked.body["messages"])
+        return tool_call(asked, "exec_command", cmd="true") if first else Behaviour(text="done")
+
+    with Provider(behave) as provider:
+        ran = run(
+            skill(cases(["capped"], "mark")),
+            ["any"],
+            base_url=provider.url,
+            harness="codex",
+            agent_bin=CODEX,
+            baseline=False,
+            max_calls=1,
+        )
+        assert ended(ran, ["capped"]) == {"capped": "errored: budget"}
+        assert len(provider.requests) == 1
+        flags = {"base_url": provider.url, "max_calls": 10}
+        today = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
+        today = replace(today, origins={**today.origins, "max_calls": "--max-calls"})
+        with pytest.raises(UsageError) as caught:
+            resume(ran.run, typed=TypedAgain(settings=today))
+        assert f"--agent-bin {CODEX}" in str(caught.value.hint)
+        resume(ran.run, typed=TypedAgain(settings=today, agent_bin=CODEX))
+    assert [_outcome(trial) for trial in trials_of(ran.run)][-1] == "scored: answered"
