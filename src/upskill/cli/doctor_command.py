@@ -2,6 +2,7 @@
 
 import platform
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from upskill.cli.output import console, print_json
 from upskill.domain.harness import HARNESSES
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_NOT_SHOWN, UsageError
 
+if TYPE_CHECKING:
+    from upskill.sandbox import Backend
+
 
 @click.command("doctor")
 @click.option(
@@ -19,20 +23,28 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_NOT_SHOWN, UsageError
     help="Examine this coding agent instead: a scripted model makes it load a skill, run a command and try to escape.",
 )
 @options.AGENT_BIN
+@click.option(
+    "--sandbox",
+    type=click.Choice(["bubblewrap", "docker"]),
+    default="bubblewrap",
+    help="Which sandbox; docker: the quick probes only, in a container.  [default: bubblewrap]",
+)
 @options.JSON
 @options.NO_COLOR
-def command(harness: str | None, agent_bin: Path | None, as_json: bool, no_color: bool) -> int:
+def command(harness: str | None, agent_bin: Path | None, sandbox: "Backend", as_json: bool, no_color: bool) -> int:
     """Start a real sandbox and attack it in 44 ways. Exits with 3 if there is no sandbox, or if an attack succeeds.
 
     With --harness, run a coding agent in the sandbox and see that it can be measured. Exits with 1 if it cannot.
 
     Calls no model, sends nothing and leaves nothing behind. Takes half a minute.
     """
+    if harness is not None and sandbox == "docker":
+        raise UsageError("coding agents run with bubblewrap only", hint="remove --sandbox docker")
     if harness is not None:
         return _examine_agent(harness, agent_bin, as_json=as_json, no_color=no_color)
     if agent_bin is not None:
         raise UsageError("--agent-bin names a coding agent", hint="add --harness, to say which one it is")
-    return _examine_sandbox(as_json=as_json, no_color=no_color)
+    return _examine_sandbox(sandbox, as_json=as_json, no_color=no_color)
 
 
 def _examine_agent(harness: str, agent_bin: Path | None, *, as_json: bool, no_color: bool) -> int:
@@ -48,14 +60,14 @@ def _examine_agent(harness: str, agent_bin: Path | None, *, as_json: bool, no_co
     return EXIT_DONE if found.ok else EXIT_NOT_SHOWN
 
 
-def _examine_sandbox(*, as_json: bool, no_color: bool) -> int:
+def _examine_sandbox(backend: "Backend", *, as_json: bool, no_color: bool) -> int:
     from upskill.reporting.doctor_table import diagnosis_json, refusal_json, show_diagnosis
     from upskill.sandbox import SandboxUnavailable
     from upskill.workflows.doctor import examine
 
     try:
         with StepProgress(no_color=no_color) as steps:
-            diagnosis = examine(progress=steps)
+            diagnosis = examine(backend=backend, progress=steps)
     except SandboxUnavailable as error:
         if as_json:
             print_json(refusal_json(error, kernel=platform.release()))

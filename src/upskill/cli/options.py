@@ -78,9 +78,10 @@ REQUIRE = click.option(
 RESUME = click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Resume an interrupted run.")
 SANDBOX = click.option(
     "--sandbox",
-    type=click.Choice(["bubblewrap", "none"]),
+    type=click.Choice(["bubblewrap", "docker", "none"]),
     default="bubblewrap",
-    help="What confines programs; none runs them on this machine with your rights.  [default: bubblewrap]",
+    help="What confines programs; docker: containers of the image $UPSKILL_SANDBOX_IMAGE; none runs programs on this "
+    "machine with your rights.  [default: bubblewrap]",
 )
 AMONG = click.option(
     "--among",

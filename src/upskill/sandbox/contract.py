@@ -11,8 +11,8 @@ from upskill.errors import EngineError, UpskillError
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
 
-Backend = Literal["bubblewrap", "none"]
-"""`none` confines nothing: it must be asked for, and every report says so."""
+Backend = Literal["bubblewrap", "docker", "none"]
+"""`docker` was never run on a real engine. `none` confines nothing: it must be asked for, and every report says so."""
 
 MemoryBy = Literal["cgroup", "watcher"]
 """Who bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""

@@ -13,8 +13,10 @@ from upskill.errors import SettingsError
 PREFIX = "UPSKILL_"
 PROJECT_FILE = "upskill.toml"
 TRUST_VARIABLE = "UPSKILL_TRUST"
-NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY", "UPSKILL_TEACHER_KEY", TRUST_VARIABLE})
-"""Variables with our prefix that are no settings: keys, and the digests of files that are trusted."""
+IMAGE_VARIABLE = "UPSKILL_SANDBOX_IMAGE"
+"""The image of `--sandbox docker`. No file can name it: what runs in it decides what is measured."""
+NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY", "UPSKILL_TEACHER_KEY", TRUST_VARIABLE, IMAGE_VARIABLE})
+"""Variables with our prefix that are no settings: keys, the digests of files that are trusted, the sandbox's image."""
 URLS = ("base_url", "teacher_base_url")
 
 

@@ -311,6 +311,11 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
             f"{where}: checks of what the model did need a harness with tools, and {harness} has none: {shown}",
             hint=f"remove --harness {harness}, or remove the `tools`, `commands`, `files_read` and `turns` checks",
         )
+    if info.program and backend == "docker":
+        raise UsageError(
+            f"the harness {harness} runs with bubblewrap only: a container has another system than your agent",
+            hint="remove --sandbox docker, or use --harness agent",
+        )
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
     return require_sandbox(backend) if executes else None
@@ -442,7 +447,9 @@ def _longest(endpoint: Endpoint, requests: trials.Requests, arm: Arm, cases: Ite
 
 
 def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
-    """What every report of a run says where nothing was confined."""
+    """What every report of a run says where nothing was confined, or by what was never tried for real."""
+    if backend == "docker":
+        return ("programs ran in containers of docker, which upskill was tested with on a stand-in only",)
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: programs that models wrote ran on this machine with your rights (--sandbox none)",)

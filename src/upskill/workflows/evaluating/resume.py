@@ -151,7 +151,8 @@ def recorded_backend(record: RunRecord) -> Backend | None:
     """What confined a run; `None` where nothing was executed. No order: `none` must be typed again."""
     if record.sandbox is None:
         return None
-    return "none" if record.sandbox.get("backend") == "none" else "bubblewrap"
+    recorded = record.sandbox.get("backend")
+    return "none" if recorded == "none" else "docker" if recorded == "docker" else "bubblewrap"
 
 
 def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path) -> None:

@@ -121,6 +121,13 @@ class Demands:
         if recorded == "none" and self.typed.sandbox != "none":
             why = "it ran programs of models unconfined, on this machine with your rights"
             self.missing.append(Word(why, "sandbox", "--sandbox", "none"))
+        if recorded == "docker" and self.typed.sandbox == "bubblewrap":
+            self.missing.append(Word("its programs ran in containers of docker", "sandbox", "--sandbox", "docker"))
+        if recorded == "bubblewrap" and self.typed.sandbox == "docker":
+            raise UsageError(
+                f"{self.run}: this run is confined by bubblewrap and cannot be resumed in containers",
+                hint="remove --sandbox docker, or start a new run",
+            )
         if recorded not in (None, "none") and self.typed.sandbox == "none":
             raise UsageError(
                 f"{self.run}: this run is confined and cannot be resumed unconfined",
