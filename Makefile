@@ -72,6 +72,7 @@ full: setup statistics  ## the long half: simulations and measurements; writes p
 
 statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
 	$(BIN)/python -m benchmarks.statistics_tables
+	$(BIN)/python -m benchmarks.load_tables
 	$(BIN)/python -m benchmarks.attacks
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site

@@ -156,7 +156,9 @@ class Router:
     def _work(self, asked: Asked, number: int) -> Behaviour:
         policy = self.policy
         probability = policy.if_loaded if asked.marked else policy.if_not
-        is_right = self._draw(f"work {asked.marked}", asked.prompt, probability)
+        # Drawn apart for each arm, so that what comes first in one changes nothing in another.
+        arm = f"{asked.marked} {policy.skill in asked.listed} {bool(asked.loads)}"
+        is_right = self._draw(f"work {arm}", asked.prompt, probability)
         (self.drawn.right if is_right else self.drawn.wrong)[asked.prompt, asked.marked] += 1
         answer = (policy.right if is_right else policy.wrong)(asked.prompt)
         shell = next((name for name in SHELLS if name in asked.tools), None)

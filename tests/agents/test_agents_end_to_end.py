@@ -8,7 +8,6 @@ import difflib
 import json
 import logging
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,8 +44,6 @@ class Evaluated:
     agent: str
     trials: dict[str, dict[str, Any]]
     """As they are stored, by arm."""
-    logged: dict[str, dict[str, Any]]
-    """What the engine's log says of each, by arm."""
     firsts: dict[str, ReceivedRequest]
     """The first request of each, as the provider of the model got it."""
     warnings: list[str]
@@ -79,7 +76,6 @@ def evaluated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return Evaluated(
         agent=request.param,
         trials={trial["arm"]: trial for trial in trials},
-        logged=_logged(run),
         firsts=_firsts(requests),
         warnings=warned.said,
     )
@@ -94,13 +90,6 @@ class Warned(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.said.append(record.getMessage())
-
-
-def _logged(run: Path) -> dict[str, dict[str, Any]]:
-    from inspect_ai.log import read_eval_log
-
-    samples = [sample for log in (run / "logs").glob("*.eval") for sample in read_eval_log(str(log)).samples or ()]
-    return {sample.metadata["arm"]: sample.metadata for sample in samples}
 
 
 def _firsts(requests: list[ReceivedRequest]) -> dict[str, ReceivedRequest]:
@@ -132,13 +121,28 @@ def test_every_arm_runs_to_the_end_and_leaves_its_work_alone(evaluated: Evaluate
         "offered": (True, True, 1, []),
         "with_skill": (True, True, 0, []),
     }
-    assert {arm: metadata.get("refused_outside") for arm, metadata in evaluated.logged.items()} == dict.fromkeys(work)
+    assert [trial["outside"] for trial in evaluated.trials.values() if trial.get("outside")] == []
     assert evaluated.warnings == []
 
 
 def _use(trial: dict[str, Any]) -> tuple[bool, bool, int, list[str]] | None:
     use = trial.get("skill_use")
     return use and (use["listed"], use["loaded"], use["turn"], use["others"])
+
+
+def test_what_was_done_is_recorded_under_kinds_that_all_agents_share(evaluated: Evaluated) -> None:
+    load = "shell" if evaluated.agent == "codex" else "skill"
+    done = {
+        arm: [
+            (call.get("kind"), call["turn"], call["failed"], call["subagent"]) for call in trial["trajectory"]["calls"]
+        ]
+        for arm, trial in evaluated.trials.items()
+    }
+    assert done == {
+        "baseline": [("shell", 1, False, False)],
+        "offered": [(load, 1, False, False), ("shell", 2, False, False)],
+        "with_skill": [("shell", 1, False, False)],
+    }
 
 
 def test_the_first_requests_differ_in_the_listing_alone(evaluated: Evaluated) -> None:

@@ -87,10 +87,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.mark.parametrize("agent", PROGRAMS)
-def test_twenty_others_and_the_bundled_skills_are_listed_in_every_arm_and_a_loaded_one_is_seen(
-    agent: str, run: Run
-) -> None:
-    ran = run(agent, name="tarn", among=Among(shipped=20, bundled=True))
+def test_twenty_others_and_the_bundled_skills_are_listed_and_a_loaded_one_is_seen(agent: str, run: Run) -> None:
+    every_arm = agent == "codex"  # the fastest; the arms are made in the same way for all
+    ran = run(agent, name="tarn", among=Among(shipped=20, bundled=True), baseline=every_arm)
     assert [trial.outcome for trial in ran.trials.values() if not isinstance(trial.outcome, Scored)] == []
     listings = [
         set(read_listing("\n".join(_texts(request.body["messages"]))))
@@ -98,14 +97,13 @@ def test_twenty_others_and_the_bundled_skills_are_listed_in_every_arm_and_a_load
         if request.body.get("tools")
     ]
     assert all(listing >= OTHERS | {BUNDLED[agent]} for listing in listings)
-    assert {"tarn" in listing for listing in listings} == {True, False}, "not in the baseline"
+    assert {"tarn" in listing for listing in listings} == ({True, False} if every_arm else {True})
 
     uses = {arm: trial.skill_use for arm, trial in ran.trials.items()}
-    assert {arm: (use.loaded, use.others, use.others_listed) for arm, use in uses.items() if use is not None} == {
-        "baseline": (False, (RIVAL,), 20),
-        "offered": (False, (RIVAL,), 20),
-        "with_skill": (True, (), 20),
-    }
+    seen = {arm: (use.loaded, use.others, use.others_listed) for arm, use in uses.items() if use is not None}
+    assert seen.pop("offered") == (False, (RIVAL,), 20)
+    if every_arm:
+        assert seen == {"baseline": (False, (RIVAL,), 20), "with_skill": (True, (), 20)}
     assert ran.trials["offered"].files == {"port.txt": b"7413\n"}
     assert ran.evaluation.others is not None
     assert ran.evaluation.others.words == "among 20 other skills and the agent's bundled skills"

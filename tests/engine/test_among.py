@@ -90,3 +90,18 @@ def test_a_run_among_others_is_resumed_among_the_same_and_not_among_changed_ones
     with pytest.raises(UsageError, match="cannot be resumed") as caught:
         resume(ran.run, typed=moved)
     assert caught.value.problems == ("the other skills (--among) have changed since this run started",)
+
+
+def test_a_run_folder_cannot_choose_which_folder_of_skills_is_read(
+    skill: Make, run: Run, script: Any, tmp_path: Path
+) -> None:
+    ran = run(skill(CASE), [script({"replies": ["done"]})], harness="agent", among=Among(shipped=2), baseline=False)
+    record = tmp_path / ran.run / "run.json"
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    record.write_text(record.read_text().replace('"other_sources": []', f'"other_sources": ["{outside}"]'))
+    with pytest.raises(UsageError, match="cannot decide this") as caught:
+        resume(ran.run, typed=typed_again(ran.run))
+    assert f"--among {outside}" in str(caught.value.hint)
+    for among in (Among(shipped=3), Among(bundled=True)):
+        with pytest.raises(UsageError, match="was started among other skills"):
+            resume(ran.run, typed=replace(typed_again(ran.run), among=among))

@@ -228,10 +228,6 @@ def command(
                     wait=not no_wait,
                     sandbox=sandbox,
                 )
-                if among and not description_only:
-                    raise UsageError(
-                        "--among needs --description-only", hint="measure among others with `upskill eval`"
-                    )
                 if counts is not None and description_only:
                     raise UsageError("--description-only uses trigger prompts, not cases", hint="remove --cases")
                 if require is not None and no_eval:

@@ -13,6 +13,7 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SH
 
 if TYPE_CHECKING:
     from upskill.domain.trigger import TriggerResult
+    from upskill.reporting.next_step import NextStep
     from upskill.sandbox import Backend
     from upskill.workflows.generating.write_triggers import TriggersOrder
     from upskill.workflows.triggering.prepare import PreparedTriggering
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
 @click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
 @options.harness(auto="agent")
+@options.AGENT_BIN
 @options.AMONG
 @options.SANDBOX
 @options.max_cost("Stop at this cost.  [default: 5]")
@@ -74,6 +76,7 @@ def command(
     test_gen_base_url: str | None,
     runs: int,
     require: bool,
+    agent_bin: Path | None,
     among: tuple[str, ...],
     sandbox: "Backend",
     dry_run: bool,
@@ -95,6 +98,7 @@ def command(
     """
     from upskill.cli.teaching_progress import TimedProgress
     from upskill.domain.other_skills import read_among
+    from upskill.reporting.trigger_report import step_after_trigger
     from upskill.teaching.trigger_prompts import read_trigger_counts
     from upskill.workflows.generating.write_triggers import TriggersOrder
     from upskill.workflows.trigger_skill import trigger
@@ -111,7 +115,14 @@ def command(
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
         settings["teacher"] = test_gen_model
-    order = TriggerOrder(skill=skill, prompt_file=prompt_file, repeats=runs, among=read_among(among), sandbox=sandbox)
+    order = TriggerOrder(
+        skill=skill,
+        prompt_file=prompt_file,
+        repeats=runs,
+        among=read_among(among),
+        sandbox=sandbox,
+        agent_bin=agent_bin,
+    )
     chosen = options.resolved(settings)
     if dry_run:
         announce = partial(print_lines, err=True)
@@ -124,7 +135,15 @@ def command(
             progress=progress,
             confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
         )
-    _show(result, skill=skill, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color)
+    asked = {"-m": settings["models"], "--base-url": settings["base_url"]}
+    where = {"--harness": settings["harness"], "--agent-bin": agent_bin, "--among": among}
+    revised = {"--eval-model": settings["models"], "--eval-base-url": settings["base_url"]}
+    step = step_after_trigger(
+        result,
+        repeat=f"upskill trigger {quote(str(skill))}{_typed(asked | {'-t': prompt_file} | where)}",
+        revise=f"upskill generate --description-only --from {quote(str(skill))}{_typed(revised | where)}",
+    )
+    _show(result, step, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color)
     return _exit_code(result, require=require)
 
 
@@ -182,6 +201,15 @@ def _write(
     return EXIT_DONE
 
 
+def _typed(options: dict[str, object]) -> str:
+    """The options that were given, as they are typed."""
+    words: list[str] = []
+    for flag, given in options.items():
+        for value in given if isinstance(given, tuple) else () if given is None else (given,):
+            words += [flag, quote(str(value))]
+    return "".join(f" {word}" for word in words)
+
+
 def _exit_code(result: "TriggerResult", *, require: bool) -> int:
     if result.interrupted:
         return EXIT_INTERRUPTED
@@ -190,8 +218,10 @@ def _exit_code(result: "TriggerResult", *, require: bool) -> int:
     return EXIT_NOT_SHOWN if require and not result.triggers_well else EXIT_DONE
 
 
-def _show(result: "TriggerResult", *, skill: Path, as_json: bool, quiet: bool, verbose: bool, no_color: bool) -> None:
-    from upskill.reporting.trigger_report import show_triggering, step_after_trigger, trigger_json, trigger_sentence
+def _show(
+    result: "TriggerResult", step: "NextStep", *, as_json: bool, quiet: bool, verbose: bool, no_color: bool
+) -> None:
+    from upskill.reporting.trigger_report import show_triggering, trigger_json, trigger_sentence
 
     if as_json:
         print_json(trigger_json(result))
@@ -201,8 +231,6 @@ def _show(result: "TriggerResult", *, skill: Path, as_json: bool, quiet: bool, v
         return
     show_triggering(result, console(no_color=no_color), verbose=verbose)
     print_lines(*(f"note: {note}" for note in result.notes), err=True)
-    models = "".join(f" -m {quote(name)}" for name in dict.fromkeys(score.student for score in result.scores))
-    step = step_after_trigger(result, skill=str(skill), repeat=f"upskill trigger {quote(str(skill))}{models}")
     print_lines(f"saved in {result.run}", *next_lines(step, run=result.run), err=True)
 
 

@@ -133,6 +133,8 @@ def loading_lines(report: StudentReport, *, cases: int) -> Iterator[str]:
     elif offered is not None and offered.trials:
         share = percent(offered.load_rate)
         yield f"the skill was loaded in {offered.loaded or 0} of {count(offered.trials, 'answer')} ({share})"
+        if (forced := forced_words(report, cases=cases)) is not None:
+            yield forced
 
 
 def _here(cases: int) -> str:

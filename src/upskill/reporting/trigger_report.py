@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from shlex import quote
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +12,7 @@ from upskill.domain.case import Json
 from upskill.domain.lift import Interval
 from upskill.domain.text import count, shortened
 from upskill.domain.trigger import WELL, PromptTally, TriggerPrompt, TriggerRate, TriggerResult, TriggerScore
+from upskill.reporting.glance.names import names_by_model
 from upskill.reporting.listings import print_table
 from upskill.reporting.next_step import NextStep
 
@@ -123,7 +123,12 @@ def trigger_sentence(result: TriggerResult) -> str:
 
 def _who(score: TriggerScore, result: TriggerResult) -> str:
     several = len({one.company for one in result.scores}) > 1
-    return f"{score.student} {_company(score)}" if several else score.student
+    name = _names(result)[score.student]
+    return f"{name} {_company(score)}" if several else name
+
+
+def _names(result: TriggerResult) -> dict[str, str]:
+    return names_by_model(list(dict.fromkeys(score.student for score in result.scores)))
 
 
 def _j_words(score: TriggerScore) -> str:
@@ -143,12 +148,13 @@ def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("model", "offered", "recall", "near misses", "precision", "J (95% CI)", "verdict"):
         table.add_column(title, no_wrap=title not in ("model", "verdict"), overflow="fold")
+    names = _names(result)
     for score in result.scores:
         j = "-"
         if score.j is not None and score.interval is not None:
             j = f"{score.j:.2f} ({score.interval.low:.2f} to {score.interval.high:.2f})"
         table.add_row(
-            Text(score.student),
+            Text(names[score.student]),
             Text(_company(score)),
             Text(rate_words(score.recall)),
             Text(rate_words(score.near_miss)),
@@ -201,15 +207,10 @@ def _method_lines(result: TriggerResult) -> Iterator[str]:
             yield f"{_who(score, result)}: {count(score.errored, 'answer')} errored and not counted"
 
 
-def step_after_trigger(result: TriggerResult, *, skill: str | None, repeat: str) -> NextStep:
-    """The one command for what was found. `repeat` is the command that was typed."""
-    folder = "SKILL" if skill is None else quote(skill)
-    verdicts = {score.verdict for score in result.scores}
-    if result.interrupted or "invalid" in verdicts:
+def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str) -> NextStep:
+    """The one command for what was found: `repeat` measures again, `revise` lets a teacher work on the description."""
+    if result.interrupted or any(score.verdict == "invalid" for score in result.scores):
         return NextStep("ask again what is missing", repeat)
-    if "does not trigger well" in verdicts or any(score.wrong for score in result.scores):
-        models = "".join(f" --eval-model {quote(name)}" for name in dict.fromkeys(one.student for one in result.scores))
-        return NextStep(
-            "let the teacher revise the description", f"upskill generate --description-only --from {folder}{models}"
-        )
-    return NextStep("check it in every build", f"{repeat} --require")
+    if result.triggers_well:
+        return NextStep("check it in every build", f"{repeat} --require")
+    return NextStep("let the teacher revise the description", revise)

@@ -172,6 +172,7 @@ async def _loop(
     for turn in range(1, trial_limits.turns + 1):
         state = await generate(state, tool_calls="single")
         pending.turns = turn
+        sandbox_tools.end_turn(turn)
         calls = state.output.message.tool_calls or []
         readable = [call for call in calls if call.parse_error is None and call.function in _TOOL_NAMES]
         pending.tool_calls = (pending.tool_calls or 0) + len(readable)

@@ -72,6 +72,7 @@ class SkillWatch:
         self._others = others or {}
         self._used: dict[str, None] = {}
         self._loaded_others: dict[str, None] = {}
+        self._turn: int | None = 0 if given else None
 
     def read(self, path: str) -> None:
         """The file tool handed out a file."""
@@ -106,12 +107,18 @@ class SkillWatch:
             and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", command) is not None
         )
 
+    def end_turn(self, turn: int) -> None:
+        """The model's turn is over, with the results of its calls: a load that was seen by now came with it."""
+        if self._turn is None and SKILL_FILE in self._used:
+            self._turn = turn
+
     def use(self) -> SkillUse:
         """What was seen up to now."""
         return SkillUse(
             listed=bool(self._folder) and not self._given,
             loaded=self._given or SKILL_FILE in self._used,
             files=tuple(self._used),
+            turn=self._turn,
             others=tuple(self._loaded_others),
             others_listed=len(self._others) or None,
         )

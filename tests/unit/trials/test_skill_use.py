@@ -52,7 +52,17 @@ def test_to_name_skill_md_is_not_to_read_it() -> None:
     watching = watch()
     watching.ran("ls -la /skills/thing/SKILL.md", "-r--r--r-- 1 root root 90 /skills/thing/SKILL.md", well=True)
     assert watching.use() == SkillUse(listed=True, loaded=False, files=())
-    assert watch(given=True).use() == SkillUse(listed=False, loaded=True, files=())
+    assert watch(given=True).use() == SkillUse(listed=False, loaded=True, files=(), turn=0)
+
+
+def test_a_load_is_of_the_turn_in_which_its_result_came_back() -> None:
+    watching = watch()
+    watching.end_turn(1)
+    assert watching.use().turn is None
+    watching.read("/skills/thing/SKILL.md")
+    watching.end_turn(2)
+    watching.end_turn(3)
+    assert watching.use().turn == 2
 
 
 OTHERS = {

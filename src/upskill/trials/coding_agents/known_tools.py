@@ -7,6 +7,7 @@ CODEX: KnownTools = {
     "exec_command": KnownTool(kind="shell", argument="cmd", folder="workdir"),
     "shell_command": KnownTool(kind="shell", argument="command", folder="workdir"),
     "shell": KnownTool(kind="shell", argument="command", folder="workdir"),
+    "write_stdin": KnownTool(kind="shell", argument="chars"),
     "apply_patch": KnownTool(kind="edit_file", argument="input"),
     "view_image": KnownTool(kind="read_file", argument="path"),
     "spawn_agent": KnownTool(kind="subagent"),

@@ -11,7 +11,7 @@ from upskill.domain import harness_info
 from upskill.errors import UsageError
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentProgram
 
-VERSION_SECONDS = 30
+VERSION_SECONDS = 120
 PACKAGES = {"codex": "@openai/codex", "claude-code": "@anthropic-ai/claude-code", "opencode": "opencode-ai"}
 """What installs each agent."""
 

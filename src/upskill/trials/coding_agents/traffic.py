@@ -25,6 +25,8 @@ MOST_MARKS = 200
 MOST_DESCRIPTION = 60
 """So many characters of a description must be listed: agents cut long ones."""
 _FAILED = re.compile(r"exit(?:ed with)? code:? ([1-9]\d*)", re.IGNORECASE)
+_REFUSED = "<tool_use_error>"
+"""How Claude Code answers a call that it does not carry out."""
 _BETWEEN = r"(?:(?! - |<name>).){0,40}?"
 """What may stand between the name and the description of one skill, and is not the beginning of the next."""
 _SKILL_PATH = re.compile(r"([\w.-]+)/SKILL\.md")
@@ -197,7 +199,7 @@ class Traffic:
         call = calls.get(message.tool_call_id or "") if isinstance(message, ChatMessageTool) else None
         if call is None or not isinstance(message, ChatMessageTool):
             return
-        if message.error is not None and call.id in self._call_numbers:
+        if message.error is not None and call.id in self._call_numbers and not _has_run(call, text):
             self.trajectory.mark_failed(self._call_numbers.pop(call.id))
         well = message.error is None and _FAILED.search(text) is None
         if self.watch is not None:
@@ -212,9 +214,14 @@ class Traffic:
         main = self._is_main(messages, tools)
         self.turns += main
         self.tool_calls += sum(call.parse_error is None for call in calls)
+        offered = {tool.name for tool in tools}
         for call in calls:
             self._call_numbers[call.id] = self.trajectory.add(
-                turn=self.turns, tool=call.function, arguments=call.arguments, subagent=not main
+                turn=self.turns,
+                tool=call.function,
+                arguments=call.arguments,
+                failed=call.parse_error is not None or call.function not in offered,
+                subagent=not main,
             )
         if not main:
             return
@@ -237,6 +244,12 @@ class Traffic:
         """Whether a request carries a result of the model's latest tool calls."""
         pending = {call.id for call in _calls(self.last)} if self.last is not None else set()
         return any(isinstance(message, ChatMessageTool) and message.tool_call_id in pending for message in messages)
+
+
+def _has_run(call: ToolCall, result: str) -> bool:
+    """Whether a call with an error for a result did something: Claude Code marks commands that exit with one so."""
+    known = KNOWN_TOOLS.get(call.function)
+    return known is not None and known.kind == "shell" and not result.lstrip().startswith(_REFUSED)
 
 
 def _calls(output: ModelOutput) -> list[ToolCall]:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from upskill import storage, trials
 from upskill.domain import Evaluation
 from upskill.domain.harness import Ceiling
-from upskill.domain.other_skills import Among
+from upskill.domain.other_skills import Among, OtherSkills
 from upskill.errors import UpskillError, UsageError
 from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
@@ -111,14 +111,15 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
 
 
 def _recorded_among(record: RunRecord, demands: Demands) -> Among:
-    """The other skills of a run. Folders that were typed stand for all recorded ones."""
-    if record.others is None:
-        return Among()
+    """The other skills of a run. Folders that were typed stand for all recorded ones; nothing else can be changed."""
+    typed, begun = demands.typed.among, record.others or OtherSkills()
+    if (typed.bundled and not begun.bundled) or (typed.shipped not in (0, begun.shipped)):
+        raise UsageError(f"{demands.run}: was started among other skills than these", hint="remove --among")
+    if typed.folders and not record.other_sources:
+        raise UsageError(f"{demands.run}: was started without a folder of other skills", hint="remove --among")
     word = Word("its other skills are outside the working folder", "among", "--among", "")
-    folders = demands.typed.among.folders
-    if not folders:
-        folders = tuple(str(demands.path(source, None, word)) for source in record.other_sources)
-    return Among(shipped=record.others.shipped, folders=folders, bundled=record.others.bundled)
+    folders = typed.folders or tuple(str(demands.path(source, None, word)) for source in record.other_sources)
+    return Among(shipped=begun.shipped, folders=folders, bundled=begun.bundled)
 
 
 def _beside_skill(record: RunRecord, skill: Path) -> Path | None:

@@ -41,6 +41,8 @@ class TriggerOrder:
     among: Among = field(default_factory=Among)
     """Other skills: the prompts are asked without them, and again beside them."""
     sandbox: Backend = "bubblewrap"
+    agent_bin: Path | None = None
+    """The coding agent that the harness runs, where it is not the one on the search path."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +63,7 @@ class PreparedTriggering:
         return sum(len(part.plan) for _, part in self.parts)
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> "TriggerEstimate":
         """What all of it will take."""
         return _together([part.estimate for _, part in self.parts])
 
@@ -104,6 +106,7 @@ def prepare_triggering(
         baseline=False,
         every_case=True,
         sandbox=order.sandbox,
+        agent_bin=order.agent_bin,
         prompts=tuple(prompt.as_case for prompt in prompts),
     )
     parts: list[tuple[Company, PreparedEvaluation]] = []
@@ -164,12 +167,27 @@ def _few_prompts(prompts: Sequence[TriggerPrompt]) -> tuple[str, ...]:
     )
 
 
-def _together(estimates: Sequence[Estimate]) -> Estimate:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TriggerEstimate(Estimate):
+    """What a measurement of triggering will take; most answers end before their last turn."""
+
+    @property
+    def calls(self) -> str:
+        """In words."""
+        return f"at most {count(self.calls_at_most, 'call')}"
+
+    @property
+    def minutes(self) -> str:
+        """In words; unknown where there was no run like this one."""
+        return "time unknown" if self.minutes_at_most is None else self.duration
+
+
+def _together(estimates: Sequence[Estimate]) -> TriggerEstimate:
     def total(values: Sequence[float | None]) -> float | None:
         known = [value for value in values if value is not None]
         return sum(known) if len(known) == len(values) else None
 
-    return Estimate(
+    return TriggerEstimate(
         calls_expected=sum(one.calls_expected for one in estimates),
         calls_at_most=sum(one.calls_at_most for one in estimates),
         price_expected=total([one.price_expected for one in estimates]),
