@@ -148,11 +148,18 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
     skill: Make,  # noqa: F811
     run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
 ) -> None:
-    words = ("busy", "down", "half", "late", "tokens", "turns", "sleep", "right")
+    words = ("busy", "down", "half", "late", "tokens", "turns", "sleep", "hog", "right")
     mark = f"mark{uuid.uuid4().hex}"
 
     def behave(asked: ReceivedRequest) -> Behaviour:
-        work = {"tokens": "true", "turns": "true", "sleep": "sleep 100", "right": "echo hello > hello.txt"}
+        hog = "import time\na = []\nwhile True: a.append(b'x' * (1 << 25)); time.sleep(0.02)"
+        work = {
+            "hog": f'python3 -c "{hog}"',
+            "tokens": "true",
+            "turns": "true",
+            "sleep": "sleep 100",
+            "right": "echo hello > hello.txt",
+        }
         word = word_of(asked, words)
         first = not any(message["role"] == "tool" for message in asked.body["messages"])
         match word:
@@ -189,6 +196,7 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
         "tokens": "scored: token limit",
         "turns": "scored: turn limit",
         "sleep": "scored: time limit",
+        "hog": "scored: memory limit",
         "right": "scored: answered",
     }
     trials = by_word(ran, words)

@@ -26,6 +26,7 @@ End = Literal[
     "turn limit",
     "token limit",
     "file limit",
+    "memory limit",
     "stopped",
 ]
 """How a scored answer ended. Only `answered` and `cut` can pass. `stopped`: all that was to be measured was seen, as

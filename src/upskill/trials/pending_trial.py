@@ -47,7 +47,7 @@ class PendingTrial:
     tool_calls: int | None = None
     trajectory: Trajectory | None = None
     """What a student with tools did; `None` where it has none."""
-    ran_out: Literal["turn", "token", "load"] | None = None
+    ran_out: Literal["turn", "token", "load", "memory"] | None = None
     """What ended it; `load`: the skill was loaded, and nothing more was to be measured."""
     sandbox_lost: str | None = None
     outside: tuple[str, ...] = ()

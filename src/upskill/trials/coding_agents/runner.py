@@ -298,6 +298,11 @@ class _AgentTrial:
         name, traffic = self._runs.adapter.name, self._traffic
         if ran.ended == "gone":
             raise SandboxLost(f"the sandbox ended while {name} ran in it")
+        if ran.ended == "memory" and traffic.model_owes:
+            # What its model had it run took the memory, and the agent went down with that.
+            self._pending.ran_out = "memory"
+            self._judge_skill()
+            return
         if ran.ended != "exit" or ran.exit_code != 0:
             how = f"ended with exit code {ran.exit_code}" if ran.ended == "exit" else _ENDED[ran.ended]
             raise AgentFailed(f"{name} {how}{_tail(ran)}")
