@@ -70,7 +70,7 @@ class Commands(ObjectKind):
         commands = [(call, command) for call in shells for command in commands_of(call)]
         wrong, right = [], []
         for pattern in strings_of(wanted.get("ran", [])):
-            ran = (form for call, command in commands if not call.failed for form in command.forms)
+            ran = (form for call, command in commands if call.is_shown for form in command.forms)
             if (found := first_match(pattern, ran, from_start=True)) is None:
                 wrong.append(f"no command begins with {shown(pattern)}; {_ran(commands)}")
             else:

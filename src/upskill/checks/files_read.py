@@ -83,7 +83,7 @@ class FilesRead(ObjectKind):
         """Says which file was read and by what."""
         wanted, trajectory = self.as_object(spec), trajectory_of(submission)
         known = sorted({*submission.case.files, *submission.answer.files})
-        reads = [(path, call) for call in trajectory.calls if not call.failed for path in _read_by(call, known)]
+        reads = [(path, call) for call in trajectory.calls if call.is_shown for path in _read_by(call, known)]
         wrong = [
             f"{shown(pattern)} was not read; {_seen(path for path, _ in reads)}"
             for pattern in strings_of(wanted.get("read", []))

@@ -24,8 +24,8 @@ class Tools(ObjectKind):
     too_weak = "`tools` asks only what was not done; add `used`, or a check of the result"
     rules = (
         f"A tool is named by its kind ({', '.join(f'`{kind}`' for kind in TOOL_KINDS)}) or as the agent names it.",
-        "A call that the tool refused, or of a tool that does not exist, counts for `forbidden` and `at_most` only.",
-        "Calls of subagents count.",
+        "A call counts for `forbidden` and `at_most` only if the tool refused it or does not exist, or if a subagent "
+        "made it.",
     )
 
     def problems(self, spec: Json) -> list[str]:
@@ -59,7 +59,7 @@ class Tools(ObjectKind):
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Everything that is wrong is named; a pass says what was used."""
         wanted, trajectory = self.as_object(spec), trajectory_of(submission)
-        done = [call for call in trajectory.calls if not call.failed]
+        done = [call for call in trajectory.calls if call.is_shown]
         wrong = [
             f"`{name}` was not used"
             for name in strings_of(wanted.get("used", []))

@@ -30,19 +30,8 @@ if TYPE_CHECKING:
     from upskill.workflows.generating.generate import GeneratePlan
 
 _HEEDED = frozenset(
-    {
-        "resume",
-        "among",
-        "anyway",
-        "accept_findings",
-        "no_wait",
-        "require",
-        "as_json",
-        "verbose",
-        "quiet",
-        "no_color",
-        "yes",
-    }
+    {"resume", "anyway", "accept_findings", "no_wait", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
+    | {"among", "agent_bin"}
     | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "test_gen_model", "models"}
     | {"base_url", "max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "concurrency", "max_turns"}
 )
@@ -119,6 +108,12 @@ _DASHES = ("–", "—", "‑")
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
+@click.option(
+    "--agent-bin",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="With --description-only: the program of the coding agent.  [default: the one on the search path]",
+)
 @options.SANDBOX
 @options.MAX_TURNS
 @options.max_cost("Stop at this total cost.  [default: 10]")
@@ -144,6 +139,7 @@ def command(
     retire: tuple[str, ...],
     description_only: bool,
     among: tuple[str, ...],
+    agent_bin: Path | None,
     no_eval: bool,
     output: str | None,
     counts: str | None,
@@ -202,7 +198,13 @@ def command(
             if resume is not None:
                 refuse_what_resume_ignores(_HEEDED)
                 chosen = options.resolved({**settings, "max_cost": max_cost})
-                again = TypedAgain(settings=chosen, sandbox=sandbox, skill=_improved(sources), among=read_among(among))
+                again = TypedAgain(
+                    settings=chosen,
+                    sandbox=sandbox,
+                    skill=_improved(sources),
+                    among=read_among(among),
+                    agent_bin=agent_bin,
+                )
                 typed = TypedGenerate(again=again, output=output, plan_file=plan_file)
                 generated = resume_generate(
                     resume, typed=typed, anyway=anyway, wait=not no_wait, accept=accept, progress=progress
@@ -224,6 +226,7 @@ def command(
                     retire=retire,
                     description_only=description_only,
                     among=read_among(among),
+                    agent_bin=None if agent_bin is None else str(agent_bin),
                     anyway=anyway,
                     wait=not no_wait,
                     sandbox=sandbox,

@@ -135,12 +135,12 @@ def command(
             progress=progress,
             confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
         )
-    asked = {"-m": settings["models"], "--base-url": settings["base_url"]}
-    where = {"--harness": settings["harness"], "--agent-bin": agent_bin, "--among": among}
+    asked = {"-m": settings["models"], "--base-url": settings["base_url"], "-t": prompt_file, "--agent-bin": agent_bin}
+    where = {"--harness": settings["harness"], "--among": among}
     revised = {"--eval-model": settings["models"], "--eval-base-url": settings["base_url"]}
     step = step_after_trigger(
         result,
-        repeat=f"upskill trigger {quote(str(skill))}{_typed(asked | {'-t': prompt_file} | where)}",
+        repeat=f"upskill trigger {quote(str(skill))}{_typed(asked | where)}",
         revise=f"upskill generate --description-only --from {quote(str(skill))}{_typed(revised | where)}",
     )
     _show(result, step, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color)

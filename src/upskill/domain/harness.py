@@ -31,6 +31,8 @@ class HarnessInfo:
     """Students act, in a sandbox, where the files of the case and of the skill lie. Others see them in the prompt."""
     program: str = ""
     """The coding agent that the user must have installed; empty for a harness of ours."""
+    package: str = ""
+    """The npm package that installs it."""
 
     def planned_arms(self, *, baseline: bool, previous: bool, ceiling: Ceiling | None = None) -> tuple[Arm, ...]:
         """First what is measured against, then what the verdict is about, then what is run beside it."""
@@ -76,11 +78,12 @@ HARNESSES: dict[str, HarnessInfo] = {
                 previous="old version offered",
                 with_tools=True,
                 program=program,
+                package=package,
             )
-            for name, title, program in (
-                ("codex", "Codex", "codex"),
-                ("claude-code", "Claude Code", "claude"),
-                ("opencode", "opencode", "opencode"),
+            for name, title, program, package in (
+                ("codex", "Codex", "codex", "@openai/codex"),
+                ("claude-code", "Claude Code", "claude", "@anthropic-ai/claude-code"),
+                ("opencode", "opencode", "opencode", "opencode-ai"),
             )
         ),
     )

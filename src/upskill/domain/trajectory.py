@@ -40,7 +40,16 @@ class ToolCall:
     cut: bool = False
     """Whether arguments are missing because they are too long."""
     subagent: bool = False
-    """Whether an agent that the agent started made the call."""
+    """Whether the call is not of the agent's own conversation: made by an agent that it started, or by a program."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it is shown that this was done: in the model's own conversation, by a tool that did not refuse.
+
+        Any program that the model runs can send requests like those of a subagent, and nobody carries out the calls in
+        the answers. So they count against an answer and never for it.
+        """
+        return not self.failed and not self.subagent
 
     def is_called(self, name: str) -> bool:
         """Whether a tool is meant by this name: the kind, or the name that the agent has for it."""

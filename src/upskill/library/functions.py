@@ -160,6 +160,7 @@ def generate(
     retire: Sequence[str] = (),
     description_only: bool = False,
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -171,7 +172,8 @@ def generate(
     `sources` are the values of `--from`. `teacher` writes the skill; `models` are measured. `cases` is the number of
     practice, held-out and unrelated cases, such as "10+32+4". `output` is the folder of the skill. `feedback` is a file
     of comments on a run in `sources`; `retire` names held-out cases that become practice cases. `description_only`
-    revises nothing but the description of a skill, on its trigger prompts, `among` other skills where they are given.
+    revises nothing but the description of a skill, on its trigger prompts, `among` other skills where they are given;
+    `agent_bin` is the program of the coding agent then, if it is not on the search path.
 
     Without `anyway`, `StudentCannotProfit` is raised if no skill can help these models, and no new draft is made for a
     skill that passes every practice case. Without `accept_findings`, a draft with dangerous content raises
@@ -197,6 +199,7 @@ def generate(
             retire=tuple(retire),
             description_only=description_only,
             among=_among(among),
+            agent_bin=None if agent_bin is None else os.fspath(agent_bin),
             anyway=anyway,
             sandbox=_backend(sandbox),
         )
@@ -221,6 +224,7 @@ def resume_generate(
     output: PathLike | None = None,
     plan: PathLike | None = None,
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -241,6 +245,7 @@ def resume_generate(
                 sandbox=_backend(sandbox),
                 skill=None if sources is None else Path(sources),
                 among=_among(among),
+                agent_bin=None if agent_bin is None else Path(agent_bin),
             ),
             output=None if output is None else os.fspath(output),
             plan_file=None if plan is None else os.fspath(plan),

@@ -98,8 +98,12 @@ def _facts(generated: GenerateResult, revision: DescriptionRevision, names: dict
         yield f"new: {revision.after}"
     for one in revision.held_out:
         who = f"{names.get(one.student, one.student)}{_company(one.company)}"
+        lift = "no verdict"
+        if one.lift is not None:
+            interval = confidence_interval(one.lift, one.lift.cases_like_these or one.lift.these_cases)
+            lift = f"{points(one.lift.mean)} points ({interval})"
         yield (
-            f"{who}: recall {_with_interval(one.before.recall)} → {_with_interval(one.after.recall)}; "
+            f"{who}: {lift}; recall {_with_interval(one.before.recall)} → {_with_interval(one.after.recall)}; "
             f"near misses {_with_interval(one.before.near_miss)} → {_with_interval(one.after.near_miss)}"
         )
     learn, held_out = revision.prompts

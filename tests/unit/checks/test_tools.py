@@ -41,11 +41,20 @@ def test_a_call_that_failed_is_no_use_and_is_still_forbidden() -> None:
     assert not run_check("tools", {"at_most": 0}, calls=[forged]).passed
 
 
-def test_a_subagent_is_no_way_around_what_is_forbidden() -> None:
-    seen = run_check(
-        "tools", {"forbidden": "web"}, calls=[ToolCall(turn=4, tool="WebFetch", kind="web", subagent=True)]
-    )
-    assert (seen.passed, "WebFetch in turn 4 by a subagent" in seen.saw) == (False, True)
+@pytest.mark.parametrize(
+    "call", [shell("make; cat a.txt", turn=4, subagent=True), read("a.txt", turn=4, subagent=True)]
+)
+def test_a_subagent_is_no_way_around_what_is_forbidden_and_shows_nothing(call: ToolCall) -> None:
+    assert call.kind is not None
+    seen = run_check("tools", {"forbidden": call.kind}, calls=[call])
+    assert (seen.passed, f"{call.tool} in turn 4 by a subagent" in seen.saw) == (False, True)
+    assert not run_check("files_read", {"not_read": "a.txt"}, calls=[call]).passed
+    # Any program can ask the model for such calls, and nobody carries them out.
+    assert not run_check("tools", call.kind, calls=[call]).passed
+    assert not run_check("files_read", "a.txt", calls=[call]).passed
+    assert not run_check("commands", "make", calls=[call]).passed
+    if call.kind == "shell":
+        assert not run_check("commands", {"not_ran": "make"}, calls=[call]).passed
 
 
 def test_calls_that_were_not_kept_hide_nothing() -> None:

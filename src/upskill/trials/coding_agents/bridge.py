@@ -20,7 +20,7 @@ import anyio.abc
 import h11
 
 from upskill.trials.coding_agents.engine_bridge import RequestRefused
-from upskill.trials.coding_agents.streams import Dialect, failure, stream
+from upskill.trials.coding_agents.streams import Dialect, failure, pulse, stream
 
 PORT = 8799
 """Where agents find their model, on loopback inside the sandbox."""
@@ -29,6 +29,9 @@ MOST_BODY_BYTES = 32 * 2**20
 MOST_CONNECTIONS = 16
 """At a time; others wait. Together they bound what a program inside can make this process hold."""
 CHUNK = 1 << 16
+QUIET_SECONDS = 20.0
+"""After so long without an answer, an agent hears that it is still to come: Claude Code and opencode give up, or ask
+again, after five minutes of silence."""
 
 ROUTES: dict[str, Dialect] = {
     "/responses": "responses",
@@ -37,6 +40,7 @@ ROUTES: dict[str, Dialect] = {
 }
 """What a path ends with, and the dialect spoken there."""
 
+STREAM = "text/event-stream"
 Answer = Callable[[Dialect, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -99,13 +103,15 @@ class ModelBridge:
                 return
             if request is None:
                 return
-            reply = await self._reply(request, body)
-            await _send(http, connection, reply, head_only=request.method == b"HEAD")
+            line = _Line(http, connection)
+            reply = await self._reply(request, body, line)
+            if not await line.send(reply, head_only=request.method == b"HEAD"):
+                return
             if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
                 return
             http.start_next_cycle()
 
-    async def _reply(self, request: h11.Request, body: bytes | None) -> _Reply:
+    async def _reply(self, request: h11.Request, body: bytes | None, line: "_Line") -> _Reply:
         method, target = request.method.decode("ascii", "replace"), request.target.decode("utf-8", "replace")
         if method == "CONNECT":
             return self._refuse(target)
@@ -123,26 +129,38 @@ class ModelBridge:
         dialect = next((spoken for ending, spoken in ROUTES.items() if path.endswith(ending)), None)
         if method != "POST" or dialect is None:
             return _Reply(status=404, body=b'{"error": {"message": "there is nothing here"}}')
-        return await self._ask(dialect, request, body)
+        return await self._ask(dialect, request, body, line)
 
-    async def _ask(self, dialect: Dialect, request: h11.Request, body: bytes | None) -> _Reply:
+    async def _ask(self, dialect: Dialect, request: h11.Request, body: bytes | None, line: "_Line") -> _Reply:
         try:
             asked = json.loads(_plain(request, body))
             if not isinstance(asked, dict):
                 raise TypeError("a request is a JSON object")
         except (ValueError, TypeError, zlib.error, OSError, EOFError) as error:
             return _Reply(status=400, body=failure(dialect, f"the request cannot be read: {error}"))
-        try:
-            answer = await self.answer(dialect, asked)
-        except RequestRefused as error:
-            return _Reply(status=400, body=failure(dialect, str(error)))
-        except Exception as error:  # noqa: BLE001 - the boundary of a trial: it is raised again in the trial's own task
-            self.failed(error)
+        answer = await self._answer(dialect, asked, line)
+        if isinstance(answer, RequestRefused):
+            return _Reply(status=400, body=failure(dialect, str(answer)))
+        if isinstance(answer, Exception):
+            self.failed(answer)
             # Never a status that agents try again: retries were made, and belong to the metered client.
             return _Reply(status=400, body=failure(dialect, "the model gave no answer"))
         if asked.get("stream"):
-            return _Reply(status=200, body=stream(dialect, answer), kind="text/event-stream")
+            return _Reply(status=200, body=stream(dialect, answer), kind=STREAM)
         return _Reply(status=200, body=json.dumps(answer).encode())
+
+    async def _answer(self, dialect: Dialect, asked: dict[str, Any], line: "_Line") -> dict[str, Any] | Exception:
+        """The model's answer, or what went wrong; while it is waited for, an agent that streams is kept waiting."""
+        answer: dict[str, Any] | Exception
+        async with anyio.create_task_group() as group:
+            if asked.get("stream"):
+                group.start_soon(line.keep_alive, pulse(dialect))
+            try:
+                answer = await self.answer(dialect, asked)
+            except Exception as error:  # noqa: BLE001 - the boundary of a trial: raised again in the trial's own task
+                answer = error
+            group.cancel_scope.cancel()
+        return answer
 
     def _refuse(self, target: str) -> _Reply:
         self.refused.append(target[:200])
@@ -194,12 +212,39 @@ def _plain(request: h11.Request, body: bytes | None) -> bytes:
             raise ValueError(f"the coding {coding.decode('ascii', 'replace')} is not known here")
 
 
-async def _send(http: h11.Connection, connection: anyio.abc.SocketStream, reply: _Reply, *, head_only: bool) -> None:
-    headers = [("content-type", reply.kind), ("content-length", str(len(reply.body)))]
-    await _write(connection, http.send(h11.Response(status_code=reply.status, headers=headers)))
-    if reply.body and not head_only:
-        await _write(connection, http.send(h11.Data(data=reply.body)))
-    await _write(connection, http.send(h11.EndOfMessage()))
+@dataclass(slots=True)
+class _Line:
+    """The way back to the agent for one reply."""
+
+    http: h11.Connection
+    connection: anyio.abc.SocketStream
+    _begun: bool = False
+
+    async def keep_alive(self, sign: bytes) -> None:
+        """Send this sign again and again, until cancelled. An agent that is gone is noticed by others."""
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            while True:
+                await anyio.sleep(QUIET_SECONDS)
+                with anyio.CancelScope(shield=True):  # half of a sign would spoil what follows
+                    if not self._begun:
+                        self._begun = True
+                        await self._write(h11.Response(status_code=200, headers=[("content-type", STREAM)]))
+                    await self._write(h11.Data(data=sign))
+
+    async def send(self, reply: _Reply, *, head_only: bool) -> bool:
+        """Send the reply. False where the connection is of no more use."""
+        if self._begun and reply.status != 200:
+            return False  # it was promised, and did not come
+        if not self._begun:
+            headers = [("content-type", reply.kind), ("content-length", str(len(reply.body)))]
+            await self._write(h11.Response(status_code=reply.status, headers=headers))
+        if reply.body and not head_only:
+            await self._write(h11.Data(data=reply.body))
+        await self._write(h11.EndOfMessage())
+        return True
+
+    async def _write(self, event: h11.Response | h11.Data | h11.EndOfMessage) -> None:
+        await _write(self.connection, self.http.send(event))
 
 
 async def _write(connection: anyio.abc.SocketStream, data: bytes | None) -> None:

@@ -12,8 +12,6 @@ from upskill.errors import UsageError
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentProgram
 
 VERSION_SECONDS = 120
-PACKAGES = {"codex": "@openai/codex", "claude-code": "@anthropic-ai/claude-code", "opencode": "opencode-ai"}
-"""What installs each agent."""
 
 
 def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProgram:
@@ -22,12 +20,12 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
         if not named.is_file():
             raise UsageError(f"--agent-bin {named}: there is no such file")
         return adapter.program(named.absolute())
-    command = harness_info(adapter.name).program
-    found = shutil.which(command, path=_search_path())
+    info = harness_info(adapter.name)
+    found = shutil.which(info.program, path=_search_path())
     if found is None:
         raise UsageError(
-            f"the harness {adapter.name} needs the program `{command}`, which is not installed",
-            hint=f"install it with `npm install -g {PACKAGES[adapter.name]}`, or name it with --agent-bin PATH",
+            f"the harness {adapter.name} needs the program `{info.program}`, which is not installed",
+            hint=f"install it with `npm install -g {info.package}`, or name it with --agent-bin PATH",
         )
     return adapter.program(Path(found))
 

@@ -22,6 +22,11 @@ def stream(dialect: Dialect, answer: Event) -> bytes:
             assert_never(dialect)
 
 
+def pulse(dialect: Dialect) -> bytes:
+    """What may come before an answer and says nothing."""
+    return _named({"type": "ping"}) if dialect == "messages" else b": the model is at work\n\n"
+
+
 def failure(dialect: Dialect, message: str) -> bytes:
     """The body of an error, as JSON of that API."""
     error = {"type": "invalid_request_error", "message": message}

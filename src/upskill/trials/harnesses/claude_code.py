@@ -24,6 +24,7 @@ LISTED = re.compile(
 )
 WITHOUT_NETWORK = ("WebFetch", "WebSearch")
 """Tools that could do nothing but fail."""
+WAITS = ("API_TIMEOUT_MS", "CLAUDE_STREAM_IDLE_TIMEOUT_MS", "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS")
 LONGEST_MILLISECONDS = "86400000"
 """How long it waits for its model is our business: the bridge answers when the provider does."""
 _MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
@@ -81,7 +82,7 @@ class ClaudeCode:
             "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
             "CLAUDE_CODE_MAX_RETRIES": "0",
             "MAX_THINKING_TOKENS": "0",
-            "API_TIMEOUT_MS": LONGEST_MILLISECONDS,
+            **dict.fromkeys(WAITS, LONGEST_MILLISECONDS),
             **dict.fromkeys(switched_on, "1"),
         }
 

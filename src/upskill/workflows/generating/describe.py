@@ -31,7 +31,7 @@ from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import RefiningRecord, TeachingEnd, TeachingFolder, TeachingRecord
 from upskill.storage.triggers import read_trigger_file, triggers_text
 from upskill.workflows.evaluating.spending import client_for
-from upskill.workflows.generating.describe_plan import held_out_of, practice_of
+from upskill.workflows.generating.describe_plan import held_out_of, practice_of, trigger_order
 from upskill.workflows.generating.describe_prove import DescriptionProof, prove_description, stays
 from upskill.workflows.generating.describe_refine import RefinedDescription, TriggerMeasurement, refine_description
 from upskill.workflows.generating.describe_save import described_meta, save_description
@@ -44,7 +44,7 @@ from upskill.workflows.generating.teachers import ask_function
 from upskill.workflows.handoff import handoff_for
 from upskill.workflows.progress import RunProgress
 from upskill.workflows.triggering.measure import measure_triggering
-from upskill.workflows.triggering.prepare import TriggerOrder, prepare_triggering
+from upskill.workflows.triggering.prepare import prepare_triggering
 
 PROMPTS_FILE = "triggers.json"
 """The prompts of the run, practice and held-out."""
@@ -163,11 +163,10 @@ class DescribeStages:
         name = SCORES_FILE.format(stage=stage)
         if (known := self._folder.saved(name)) is not None:
             return TriggerMeasurement(scores=_scores(known, self._folder.path / name), draft=shown)
-        order = self._inputs.order
         self._progress.stage_begun(f"Asking {len(prompts)} prompts... ({self._stage_words(stage)})")
         self._client.down.clear()  # what was down a stage ago may be up again
         prepared = prepare_triggering(
-            TriggerOrder(skill=draft, prompts=tuple(prompts), among=order.among, sandbox=order.sandbox),
+            trigger_order(self._inputs.order, draft, prompts),
             self._inputs.roles.student_settings.values,
             progress=self._progress,
         )

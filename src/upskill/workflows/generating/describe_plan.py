@@ -57,7 +57,13 @@ def plan_description(
     gathered = gather(None, sources=order.sources, folder=Path.cwd(), progress=progress)
     roles = roles_for(settings, announce=progress.note, needs_keys=needs_keys)
     inputs = GenerateInputs(
-        order=replace(order, target=target, sources=(str(skill.resolve()),), among=_absolute(order.among)),
+        order=replace(
+            order,
+            target=target,
+            sources=(str(skill.resolve()),),
+            among=_absolute(order.among),
+            agent_bin=_program(order),
+        ),
         gathered=gathered,
         roles=roles,
         settings=recorded_cap(settings, roles),
@@ -67,7 +73,7 @@ def plan_description(
     values = roles.student_settings.values
     learn, held_out = (
         prepare_triggering(
-            TriggerOrder(skill=skill, prompts=mine, among=order.among, sandbox=order.sandbox),
+            trigger_order(order, skill, mine),
             values,
             needs_keys=needs_keys,
         ).estimate
@@ -79,6 +85,17 @@ def plan_description(
         cap=values.max_cost,
     )
     return GeneratePlan(inputs=inputs, estimate=estimate)
+
+
+def trigger_order(order: GenerateOrder, skill: Path, prompts: Sequence[TriggerPrompt]) -> TriggerOrder:
+    """One measurement of a description."""
+    return TriggerOrder(
+        skill=skill,
+        prompts=tuple(prompts),
+        among=order.among,
+        agent_bin=None if order.agent_bin is None else Path(order.agent_bin),
+        sandbox=order.sandbox,
+    )
 
 
 def _refuse_what_does_not_apply(order: GenerateOrder) -> None:
@@ -104,6 +121,10 @@ def _refuse_what_does_not_apply(order: GenerateOrder) -> None:
 def _absolute(among: Among) -> Among:
     """The other skills with absolute folders: a run may be resumed from another folder."""
     return replace(among, folders=tuple(str(Path(one).expanduser().resolve()) for one in among.folders))
+
+
+def _program(order: GenerateOrder) -> str | None:
+    return None if order.agent_bin is None else str(Path(order.agent_bin).expanduser().absolute())
 
 
 def _skill(order: GenerateOrder) -> Path:

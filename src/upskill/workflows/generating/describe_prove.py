@@ -89,11 +89,13 @@ def _in_words(one: DescriptionComparison) -> DescriptionComparison:
 def _of_several(comparisons: Sequence[DescriptionComparison]) -> str:
     better = sum(one.better for one in comparisons)
     hurt = sum(one.verdict == "hurts" or bool(one.worse) for one in comparisons)
-    listed = "; ".join(
-        f"{one.student}{', among other skills' if one.company == 'among' else ''}: {one.sentence}"
-        for one in comparisons
+    models = len({one.student for one in comparisons})
+    where = "alone and among other skills, " if len(comparisons) > models else ""
+    prompts = count(max(len(one.after.tallies) for one in comparisons), "held-out prompt")
+    return (
+        f"the new one is better in {better} of {len(comparisons)} comparisons and worse in {hurt or 'none'} "
+        f"({count(models, 'model')}, {where}{prompts})"
     )
-    return f"better in {better} of {count(len(comparisons), 'comparison')}, worse in {hurt or 'none'}; {listed}"
 
 
 def _claim(student: str, mine: Sequence[DescriptionComparison]) -> StudentClaim:

@@ -65,6 +65,8 @@ class GenerateOrder:
     """Revise only the description of the skill, on its trigger prompts."""
     among: Among = field(default_factory=Among)
     """Other skills beside this one, where only the description is revised."""
+    agent_bin: str | None = None
+    """The program of the coding agent, if it was named."""
     anyway: bool = False
     """Go on where aptitude says that no skill can help."""
     wait: bool = True

@@ -198,6 +198,8 @@ def plan_generate(
     settings = with_cap(settings)
     if order.among:
         raise UsageError("--among needs --description-only", hint="measure among others with `upskill eval`")
+    if order.agent_bin is not None:
+        raise UsageError("--agent-bin needs --description-only", hint="put the coding agent on the search path")
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
     feedback = apply_feedback(order)

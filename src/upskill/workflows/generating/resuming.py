@@ -94,6 +94,7 @@ def _resumed(record: TeachingRecord, typed: TypedGenerate, demands: Demands) -> 
         ) from None
     settings = demands.settings(recorded_settings(record.settings), urls=("base_url", "teacher_base_url"))
     demands.sandbox(order.sandbox)
+    demands.agent(None if order.agent_bin is None else {"named": order.agent_bin})
     _require_handoffs(settings, demands)
     folder = TeachingFolder(path=demands.run)
     skill = _improved(order, folder, demands)
@@ -103,6 +104,7 @@ def _resumed(record: TeachingRecord, typed: TypedGenerate, demands: Demands) -> 
         output=typed.output,
         plan_file=_plan_file(order, folder, typed, demands),
         among=_among(order, demands),
+        agent_bin=None if typed.again.agent_bin is None else str(typed.again.agent_bin),
         target=_target(order, skill, settings, typed, demands),
     )
     return ResumedOrder(order=order, settings=settings, skill=skill, notes=demands.notes)
