@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
 from engine.agents import tool_call
 from engine.conftest import CommandResult, Make, Run, run, run_at, skill  # noqa: F401 - fixtures
 from provider import Behaviour, Provider, ReceivedRequest
@@ -21,7 +20,7 @@ from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.evaluating.typed_again import TypedAgain
 from upskill.workflows.list_runs import trials_of
 
-CODEX = ROOT / "build" / "agents" / "node_modules" / ".bin" / "codex"
+CODEX = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".bin" / "codex"
 
 FAKE = """\
 #!/bin/sh
