@@ -221,7 +221,7 @@ def _exit_code(result: "TriggerResult", *, require: bool) -> int:
 def _show(
     result: "TriggerResult", step: "NextStep", *, as_json: bool, quiet: bool, verbose: bool, no_color: bool
 ) -> None:
-    from upskill.reporting.trigger_report import show_triggering, trigger_json, trigger_sentence
+    from upskill.reporting.trigger_report import show_triggering, spent_line, trigger_json, trigger_sentence
 
     if as_json:
         print_json(trigger_json(result))
@@ -231,7 +231,7 @@ def _show(
         return
     show_triggering(result, console(no_color=no_color), verbose=verbose)
     print_lines(*(f"note: {note}" for note in result.notes), err=True)
-    print_lines(f"saved in {result.run}", *next_lines(step, run=result.run), err=True)
+    print_lines(spent_line(result), f"saved in {result.run}", *next_lines(step, run=result.run), err=True)
 
 
 def _show_plan(prepared: "PreparedTriggering", *, as_json: bool) -> None:

@@ -15,6 +15,7 @@ from upskill.domain.trigger import WELL, PromptTally, TriggerPrompt, TriggerRate
 from upskill.reporting.glance.names import names_by_model
 from upskill.reporting.listings import print_table
 from upskill.reporting.next_step import NextStep
+from upskill.reporting.wording import dollars
 
 TRIGGER_SCHEMA = "upskill.trigger/1"
 WRITTEN_SCHEMA = "upskill.written_triggers/1"
@@ -202,6 +203,13 @@ def _method_lines(result: TriggerResult) -> Iterator[str]:
         f"{count(should, 'prompt')} that should load the skill, {len(result.prompts) - should} near misses; "
         f"J is recall minus the load rate on near misses, and its 95% CI must lie above {WELL:g}"
     )
+
+
+def spent_line(result: TriggerResult) -> str:
+    """What was spent, and what came from the cache."""
+    bought = result.bought
+    cached = f", {count(bought.reused, 'answer')} from the cache" if bought.reused else ""
+    return f"spent: {dollars(bought.cost)}, {count(bought.calls, 'call')}, {count(bought.tokens, 'token')}{cached}"
 
 
 def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str) -> NextStep:

@@ -103,12 +103,13 @@ def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
 def _triggered(run: PastRun, record: Mapping[str, Any]) -> PastRun:
     """One `trigger`: its sentence, and no lift."""
     results = _object(record.get("results"))
+    skill = _text(record.get("skill_name"))
     return replace(
         run,
-        skill=_text(record.get("skill_name")),
+        skill=skill,
         digest=_text(record.get("skill_digest")),
         cost=_number(_object(results.get("bought")).get("cost")),
-        sentence=_text(results.get("sentence")) or "trigger, without a result",
+        sentence=(_text(results.get("sentence")) or "trigger, without a result").removeprefix(f"{skill}: "),
     )
 
 

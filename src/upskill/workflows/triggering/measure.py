@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from upskill import measuring
 from upskill.domain import Errored, RunEnd, Scored, Trial
@@ -36,8 +35,6 @@ class Measured:
     """The scores of all models in all companies, and how the asking ended."""
 
     scores: tuple[TriggerScore, ...]
-    trials: tuple[Trial, ...] = ()
-    """Without answers and files."""
     end: RunEnd = RunEnd()  # noqa: RUF009 - frozen
     reused: int = 0
     notes: tuple[str, ...] = ()
@@ -81,7 +78,6 @@ def measure_triggering(
     scores = sorted((score for part in parts for score in part.scores), key=lambda score: order[score.student])
     return Measured(
         scores=tuple(scores),
-        trials=tuple(trial for part in parts for trial in part.trials),
         end=parts[-1].end,
         reused=sum(part.reused for part in parts),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
@@ -133,7 +129,6 @@ def _measure(
             )
             for student in part.plan.students
         ),
-        trials=tuple(execution.trials),
         end=end,
         reused=execution.reused,
         notes=notes,
@@ -164,10 +159,3 @@ def _others(part: PreparedEvaluation) -> int | None:
     if part.others is None:
         return 0
     return None if part.others.bundled else len(part.others.skills)
-
-
-def folder_below(path: Path) -> Callable[[Company], RunFolder]:
-    """Where a longer run keeps the answers of each company."""
-    from upskill.storage import run_folder_at
-
-    return lambda company: run_folder_at(path / company)
