@@ -1,6 +1,7 @@
 """`generate --description-only` on the real engine: a scripted teacher writes, a scripted model loads or does not."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from engine.trigger_router import Chances, TriggerRouter
+from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import generate_again
 from upskill.domain.finding import FindingsRefused
 from upskill.domain.generated import GenerateResult
@@ -18,6 +21,8 @@ from upskill.workflows.generating.generate import GenerateOrder, generate, plan_
 from upskill.workflows.generating.report import read_generate_report
 from upskill.workflows.list_runs import summarise_runs
 from upskill.workflows.progress import RunProgress
+from upskill.workflows.triggering.prepare import TriggerOrder
+from upskill.workflows.triggering.trigger import trigger
 
 VAGUE, ALL = "Helps with water.", "Use for everything."
 GOOD = "Calibrates tide gauges. Use for gauges that drift, not for tide tables."
@@ -167,6 +172,30 @@ def test_a_run_that_a_cap_stopped_is_resumed_and_buys_nothing_twice(skill: Path)
     # Every answer takes one call: what loads the skill ends there.
     assert (done.by_teacher.calls, done.by_students.calls) == (1, 4 * PRACTICE + 4 * HELD_OUT)
     assert (skill / "SKILL.md").read_bytes() == (HEAD.format(f'"{GOOD}"') + BODY).encode()
+
+
+def test_both_descriptions_get_new_answers_on_held_out_prompts(skill: Path) -> None:
+    """Who revises because the last answers were poor would otherwise compare with the unlucky ones."""
+    known = frozenset(str(one["prompt"]) for one in prompts() if one["should_load"])
+    chances = {"water": Chances(should=0.0, near=0.0), "that drift": Chances(should=1.0, near=0.0)}
+    router = TriggerRouter(skill="gauge-care", chances=chances, should=known)
+    asked: Counter[str] = Counter()
+
+    def count(request: ReceivedRequest) -> Behaviour:
+        messages = request.body["messages"]
+        if len(messages) == 2 and VAGUE in request.system:
+            asked[str(messages[1]["content"])] += 1
+        return router(request)
+
+    teacher(GOOD)
+    with Provider(count) as provider:
+        chosen = settings(models=("any",), base_url=provider.url, store=True)
+        for _ in range(2):
+            trigger(TriggerOrder(skill=skill), settings=chosen)
+        assert (len(asked), set(asked.values())) == (2 * HELD_OUT, {1})
+        assert generate(ORDER, settings=chosen).proven
+    times = {one["use"]: asked[one["prompt"]] for one in prompts()}
+    assert times == {"learn": 1, "held-out": 2}
 
 
 def test_a_copy_is_saved_elsewhere_with_its_cases_even_where_nothing_was_proven(skill: Path, tmp_path: Path) -> None:

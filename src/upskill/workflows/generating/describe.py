@@ -55,6 +55,8 @@ MOST_SHOWN = 400
 MOST_WRONG = 12
 """Wrong answers that the record of an attempt names."""
 _SCORES = TypeAdapter(tuple[TriggerScore, ...])
+HELD_OUT = "held-out"
+"""How the stages begin that claims rest on."""
 _STAGES = {"held-out-old": "held-out prompts, the old description", "held-out-new": "held-out prompts, the new one"}
 
 
@@ -165,14 +167,16 @@ class DescribeStages:
             return TriggerMeasurement(scores=_scores(known, self._folder.path / name), draft=shown)
         self._progress.stage_begun(f"Asking {len(prompts)} prompts... ({self._stage_words(stage)})")
         self._client.down.clear()  # what was down a stage ago may be up again
+        settings = self._inputs.roles.student_settings
+        if stage.startswith(HELD_OUT):
+            # Who revises a description because its last answers were poor must not compare it by these very answers.
+            settings = replace(settings, values=replace(settings.values, store=False))
         prepared = prepare_triggering(
-            trigger_order(self._inputs.order, draft, prompts),
-            self._inputs.roles.student_settings.values,
-            progress=self._progress,
+            trigger_order(self._inputs.order, draft, prompts), settings.values, progress=self._progress
         )
         measured = measure_triggering(
             prepared,
-            settings=self._inputs.roles.student_settings,
+            settings=settings,
             client=self._client,
             folder_of=lambda company: run_folder_at(self._folder.path / "trials" / f"{stage}-{company}"),
             progress=self._progress,
