@@ -203,7 +203,7 @@ def test_what_is_wrong_is_said_with_what_would_be_right(skill: Skill, helped: st
     with pytest.raises(upskill.SettingsError, match="no setting `max_csot`") as wrong:
         upskill.evaluate(folder, models=helped, max_csot=1)
     assert wrong.value.__notes__ == ["hint: did you mean `max_cost`?"]
-    with pytest.raises(upskill.UsageError, match="sandbox must be bubblewrap or none"):
+    with pytest.raises(upskill.UsageError, match="sandbox must be bubblewrap or docker or none"):
         upskill.evaluate(folder, models=helped, sandbox="docker")  # type: ignore[arg-type]
 
 
