@@ -42,6 +42,8 @@ TRIAL = (
     "upskill.domain:CheckResult",
     "upskill.domain:Usage",
     "upskill.domain:SkillUse",
+    "upskill.domain.trajectory:Trajectory",
+    "upskill.domain.trajectory:ToolCall",
 )
 WORDS = (
     "upskill.storage.runs:Status",
@@ -53,6 +55,7 @@ WORDS = (
     "upskill.domain.other_skills:OtherSource",
     "upskill.domain:End",
     "upskill.domain:Fault",
+    "upskill.domain.trajectory:ToolKind",
 )
 TYPES = {
     "str": "string",
