@@ -76,6 +76,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
+    # opencode needs ripgrep, which comes with Codex.
+    found = [str(path.parent) for path in (ROOT / "build" / "agents").glob("**/codex-path/rg")]
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), *found])
     measured = [measure(name, rounds=given.rounds) for name in given.agents.split(",")]
     lines = [
         HEADING,

@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from provider import Behaviour, Provider, ReceivedRequest
@@ -79,6 +79,8 @@ class Policy:
     prompts: tuple[str, ...] = ()
     """The prompts that it may meet, whatever an agent puts around them."""
     seed: int = 0
+    latency: Callable[[Asked], float] = lambda _: 0.0
+    """Seconds that it takes to answer."""
     fault: Callable[[int], Behaviour | None] = lambda _: None
     """What goes wrong with the request of this number, from 1."""
 
@@ -128,7 +130,7 @@ class Router:
             return fault
         asked = read_request(request.body, self.policy)
         with self._lock:
-            return self._next(asked, request.number)
+            return replace(self._next(asked, request.number), latency=self.policy.latency(asked))
 
     def _next(self, asked: Asked, number: int) -> Behaviour:
         if not asked.tools:

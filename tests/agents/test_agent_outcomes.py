@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,13 @@ from engine.agents import tool_call
 from engine.conftest import CommandResult, Make, Run, run, run_at, skill  # noqa: F401 - fixtures
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
+from upskill.errors import UsageError
 from upskill.sandbox.profile import find_interpreter
+from upskill.settings import resolve_settings
 from upskill.workflows.evaluating import schedule
+from upskill.workflows.evaluating.resume import resume
+from upskill.workflows.evaluating.typed_again import TypedAgain
+from upskill.workflows.list_runs import trials_of
 
 CODEX = ROOT / "build" / "agents" / "node_modules" / ".bin" / "codex"
 
@@ -42,7 +48,7 @@ if word == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
 if word == "hang":
     time.sleep(600)
-if word == "linger":
+if word in ("linger", "sleep"):
     ask()
     time.sleep(600)
 if word == "unlisted":
@@ -54,6 +60,14 @@ if word == "right":
     open("left.txt", "w").write("mine")
 ' "$@"
 """
+
+
+def fake_agent(folder: Path) -> Path:
+    """A program that passes for Codex, and does what the first word of its prompt says."""
+    agent = folder / "agent"
+    agent.write_text(FAKE.replace("PYTHON", find_interpreter().program))
+    agent.chmod(0o755)
+    return agent
 
 
 def ended(ran: CommandResult, words: Sequence[str]) -> dict[str, str]:
@@ -106,16 +120,13 @@ def one_try(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "MOST_TRIES", 1)
 
 
-def test_an_agent_that_crashes_hangs_is_killed_or_hides_the_skill_has_measured_nothing(
+def test_an_agent_that_crashes_is_killed_or_hides_the_skill_has_measured_nothing(
     skill: Make,  # noqa: F811
     run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    words = ("crash", "killed", "hang", "linger", "unlisted", "early", "silent", "right")
+    words = ("crash", "killed", "unlisted", "early", "silent", "right")
     mark = f"mark{uuid.uuid4().hex}"
-    agent = tmp_path / "agent"
-    agent.write_text(FAKE.replace("PYTHON", find_interpreter().program))
-    agent.chmod(0o755)
 
     def behave(asked: ReceivedRequest) -> Behaviour:
         return (
@@ -126,16 +137,13 @@ def test_an_agent_that_crashes_hangs_is_killed_or_hides_the_skill_has_measured_n
         skill(cases(words, mark), body="This body is only for the agents that look for a line of it.\n"),
         behave,
         harness="codex",
-        agent_bin=agent,
+        agent_bin=fake_agent(tmp_path),
         baseline=False,
-        max_trial_minutes=0.1,
     )
     assert ended(ran, words) == {**dict.fromkeys(words, "errored: agent"), "right": "scored: answered"}
     said = {word: trial.outcome.message for word, trial in by_word(ran, words).items() if word != "right"}  # type: ignore[union-attr]
     assert "exit code 1: something broke inside" in said["crash"]
     assert "exit code 137" in said["killed"]
-    assert "did not ask its model anything within" in said["hang"]
-    assert "did not exit within" in said["linger"]
     assert "did not list the skill thing" in said["unlisted"]
     assert "tool call of its model had no result" in said["early"]
     assert "without asking its model" in said["silent"]
@@ -144,11 +152,38 @@ def test_an_agent_that_crashes_hangs_is_killed_or_hides_the_skill_has_measured_n
     assert nobody_left(mark)
 
 
+def test_an_agent_that_hangs_has_measured_nothing_and_a_model_whose_command_does_has_failed(
+    skill: Make,  # noqa: F811
+    run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    words = ("hang", "linger", "sleep")
+    mark = f"mark{uuid.uuid4().hex}"
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        command = tool_call(asked, "exec_command", cmd="sleep 100")
+        return command if word_of(asked, words) == "sleep" else Behaviour(text="done")
+
+    ran, _ = run_at(
+        skill(cases(words, mark)),
+        behave,
+        harness="codex",
+        agent_bin=fake_agent(tmp_path),
+        baseline=False,
+        max_trial_minutes=0.1,
+    )
+    assert ended(ran, words) == {"hang": "errored: agent", "linger": "errored: agent", "sleep": "scored: time limit"}
+    trials = by_word(ran, words)
+    assert "did not ask its model anything within" in str(trials["hang"].outcome)
+    assert "did not exit within" in str(trials["linger"].outcome)
+    assert nobody_left(mark)
+
+
 def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
     skill: Make,  # noqa: F811
     run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
 ) -> None:
-    words = ("busy", "down", "half", "late", "tokens", "turns", "sleep", "hog", "right")
+    words = ("busy", "down", "half", "late", "tokens", "turns", "hog", "right")
     mark = f"mark{uuid.uuid4().hex}"
 
     def behave(asked: ReceivedRequest) -> Behaviour:
@@ -157,7 +192,6 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
             "hog": f'python3 -c "{hog}"',
             "tokens": "true",
             "turns": "true",
-            "sleep": "sleep 100",
             "right": "echo hello > hello.txt",
         }
         word = word_of(asked, words)
@@ -183,7 +217,6 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
         harness="codex",
         agent_bin=CODEX,
         baseline=False,
-        max_trial_minutes=0.1,
         max_turns=3,
         max_retries=0,
         attempt_timeout_seconds=3,
@@ -195,7 +228,6 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
         "late": "errored: timeout",
         "tokens": "scored: token limit",
         "turns": "scored: turn limit",
-        "sleep": "scored: time limit",
         "hog": "scored: memory limit",
         "right": "scored: answered",
     }
@@ -213,17 +245,32 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
     assert nobody_left(mark)
 
 
-def test_a_cap_of_the_run_ends_a_trial_unmeasured(
+def test_a_cap_of_the_run_ends_a_trial_unmeasured_and_the_run_is_resumed_with_the_agent_that_is_typed(
     skill: Make,  # noqa: F811
-    run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
+    run: Run,  # noqa: F811
+    tmp_path: Path,
 ) -> None:
-    ran, provider = run_at(
-        skill(cases(["capped"], "mark")),
-        lambda asked: tool_call(asked, "exec_command", cmd="true"),
-        harness="codex",
-        agent_bin=CODEX,
-        baseline=False,
-        max_calls=1,
-    )
-    assert ended(ran, ["capped"]) == {"capped": "errored: budget"}
-    assert len(provider.requests) == 1
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        first = not any(message["role"] == "tool" for message in asked.body["messages"])
+        return tool_call(asked, "exec_command", cmd="true") if first else Behaviour(text="done")
+
+    with Provider(behave) as provider:
+        ran = run(
+            skill(cases(["capped"], "mark")),
+            ["any"],
+            base_url=provider.url,
+            harness="codex",
+            agent_bin=CODEX,
+            baseline=False,
+            max_calls=1,
+        )
+        assert ended(ran, ["capped"]) == {"capped": "errored: budget"}
+        assert len(provider.requests) == 1
+        flags = {"base_url": provider.url, "max_calls": 10}
+        today = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
+        today = replace(today, origins={**today.origins, "max_calls": "--max-calls"})
+        with pytest.raises(UsageError) as caught:
+            resume(ran.run, typed=TypedAgain(settings=today))
+        assert f"--agent-bin {CODEX}" in str(caught.value.hint)
+        resume(ran.run, typed=TypedAgain(settings=today, agent_bin=CODEX))
+    assert [_outcome(trial) for trial in trials_of(ran.run)][-1] == "scored: answered"

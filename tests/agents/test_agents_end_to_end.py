@@ -15,8 +15,9 @@ import pytest_socket
 
 import upskill
 from agents import zebra
-from agents.router import DONE, serve
+from agents.router import DONE, Asked, serve
 from provider import ReceivedRequest
+from upskill.trials.coding_agents import bridge
 
 PROMPT = 'Greet "Ada" \\ in two lines:\n\n- read @names.txt, which has $5 and 007 and -x --help\n- write greeting.txt'
 PROMPTS = {"greeting": f"/{PROMPT}"}
@@ -55,8 +56,10 @@ def evaluated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     pytest_socket.enable_socket()  # the fixture outlives the test whose marker opened loopback
     folder = tmp_path_factory.mktemp(request.param)
     warned = Warned()
-    with pytest.MonkeyPatch.context() as patch, serve(zebra.policy(PROMPTS, load=1, if_loaded=1, if_not=0)) as router:
+    policy = zebra.policy(PROMPTS, load=1, if_loaded=1, if_not=0, latency=slow_once_loaded)
+    with pytest.MonkeyPatch.context() as patch, serve(policy) as router:
         zebra.settle(patch, folder)
+        patch.setattr(bridge, "QUIET_SECONDS", 0.1)
         logging.getLogger("upskill").addHandler(warned)
         try:
             upskill.evaluate(
@@ -79,6 +82,11 @@ def evaluated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         firsts=_firsts(requests),
         warnings=warned.said,
     )
+
+
+def slow_once_loaded(asked: Asked) -> float:
+    """So slow that an agent is told to wait, with the skill in the conversation; else as quick as can be."""
+    return 0.4 if asked.marked else 0.0
 
 
 class Warned(logging.Handler):

@@ -204,7 +204,7 @@ def test_what_is_wrong_is_said_with_what_would_be_right(skill: Skill, helped: st
         upskill.evaluate(folder, models=helped, max_csot=1)
     assert wrong.value.__notes__ == ["hint: did you mean `max_cost`?"]
     with pytest.raises(upskill.UsageError, match="sandbox must be bubblewrap or docker or none"):
-        upskill.evaluate(folder, models=helped, sandbox="docker")  # type: ignore[arg-type]
+        upskill.evaluate(folder, models=helped, sandbox="docker")
 
 
 def test_a_key_of_the_user_is_in_no_error(skill: Skill, monkeypatch: pytest.MonkeyPatch) -> None:

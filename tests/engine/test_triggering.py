@@ -118,6 +118,8 @@ def test_faults_are_not_answers_and_too_many_leave_no_verdict(start: Trigger) ->
     assert score.near_miss is None
     assert score.verdict == "invalid"
     assert score.errored == 6
+    assert any("6 answers errored and not counted" in note for note in result.notes), result.notes
+    assert any("called no tool in 6 answers" in note for note in result.notes), result.notes
 
 
 def test_answers_are_taken_from_the_cache_when_the_same_is_asked_again(start: Trigger) -> None:

@@ -48,7 +48,7 @@ from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, spent_on, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
-from upskill.measuring.trigger import score_triggering, tally_prompts
+from upskill.measuring.trigger import last_tries, score_triggering, tally_prompts
 from upskill.measuring.verdict import Judgement, holds_among, judge, only_if_both
 
 __all__ = [
@@ -85,6 +85,7 @@ __all__ = [
     "judge",
     "judge_agreement",
     "label_of",
+    "last_tries",
     "level_after",
     "level_of_look",
     "lift_by_label",

@@ -81,14 +81,14 @@ def measure_loads(
     """The loads of one model in `arm`; `None` where no scored answer says whether the skill was loaded.
 
     The rate is over all such answers; what is compared is over their pairs with `against`. Where repeats are copies of
-    one answer, rate and intervals rest on the first.
+    one answer, loads included, intervals rest on the first.
     """
     known = [trial for trial in trials if isinstance(trial.outcome, Scored)]
     asked = {key: trial for key, trial in _latest(known, arm).items() if trial.skill_use is not None}
     if not asked:
         return None
     copies = against is not None and are_copies(pair_trials(known, arm=arm, against=against).pairs)
-    offered = _first_only(asked) if copies else asked
+    offered = _first_only(asked) if copies and _is_same_in_each_case(asked.values()) else asked
     hits = [(trial.case_id, _was_loaded(trial)) for trial in offered.values()]
     loads = replace(
         load_rate(_units(hits), _units(hits, families), level),
@@ -278,6 +278,14 @@ def _first_only(trials: Mapping[tuple[str, int], Trial]) -> dict[tuple[str, int]
     for key in sorted(trials):
         first.setdefault(key[0], trials[key])
     return {(trial.case_id, trial.repeat): trial for trial in first.values()}
+
+
+def _is_same_in_each_case(trials: Iterable[Trial]) -> bool:
+    """Whether the repeats of each case all loaded the skill, or none did."""
+    found: dict[str, set[bool]] = {}
+    for trial in trials:
+        found.setdefault(trial.case_id, set()).add(_was_loaded(trial))
+    return all(len(loads) == 1 for loads in found.values())
 
 
 def _was_loaded(trial: Trial) -> bool:

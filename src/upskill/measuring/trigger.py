@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 
 from upskill.domain import Interval, Scored, Trial
+from upskill.domain.trial import TrialKey
 from upskill.domain.trigger import (
     WELL,
     Company,
@@ -29,15 +30,19 @@ _Z = NormalDist().inv_cdf(0.975)
 
 def tally_prompts(prompts: Iterable[TriggerPrompt], trials: Iterable[Trial]) -> tuple[PromptTally, ...]:
     """What one model did on each prompt. Of several tries of one answer the last that was measured counts."""
-    last: dict[tuple[str, int], Trial] = {}
-    for trial in trials:
-        key = trial.case_id, trial.repeat
-        if trial.supersedes(last.get(key)):
-            last[key] = trial
     found: dict[str, list[Trial]] = {}
-    for (case_id, _), trial in last.items():
-        found.setdefault(case_id, []).append(trial)
+    for trial in last_tries(trials):
+        found.setdefault(trial.case_id, []).append(trial)
     return tuple(_tally(prompt, found.get(prompt.id, [])) for prompt in prompts)
+
+
+def last_tries(trials: Iterable[Trial]) -> tuple[Trial, ...]:
+    """One trial of each answer: the last that was measured, else the last."""
+    last: dict[TrialKey, Trial] = {}
+    for trial in trials:
+        if trial.supersedes(last.get(trial.key)):
+            last[trial.key] = trial
+    return tuple(last.values())
 
 
 def _tally(prompt: TriggerPrompt, trials: Sequence[Trial]) -> PromptTally:

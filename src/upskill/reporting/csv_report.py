@@ -82,5 +82,5 @@ def _with_tools(trial: Trial) -> tuple[Cell, ...]:
         None if use is None else " ".join(use.files),
         len(trial.files) if trial.turns else None,
         None if use is None else use.turn,
-        None if use is None else " ".join(use.others),
+        None if trial.skill_use is None else " ".join(trial.skill_use.others),
     )

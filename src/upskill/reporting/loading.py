@@ -128,13 +128,27 @@ def loading_lines(report: StudentReport, *, cases: int) -> Iterator[str]:
     """
     loads, offered = report.loads, report.arm("offered")
     if loads is not None:
-        said = (load_words(loads), forced_words(report, cases=cases), if_loaded_words(loads), instead_words(loads))
+        said = (
+            load_words(loads),
+            _previous_words(report),
+            forced_words(report, cases=cases),
+            if_loaded_words(loads),
+            instead_words(loads),
+        )
         yield from (words for words in said if words is not None)
     elif offered is not None and offered.trials:
         share = percent(offered.load_rate)
         yield f"the skill was loaded in {offered.loaded or 0} of {count(offered.trials, 'answer')} ({share})"
         if (forced := forced_words(report, cases=cases)) is not None:
             yield forced
+
+
+def _previous_words(report: StudentReport) -> str | None:
+    """How often the old version was loaded; `None` where none was offered."""
+    arm = report.arm("previous")
+    if arm is None or arm.loaded is None or not arm.trials:
+        return None
+    return f"the old version was loaded in {arm.loaded} of {count(arm.trials, 'answer')} ({percent(arm.load_rate)})"
 
 
 def _here(cases: int) -> str:

@@ -202,9 +202,6 @@ def _method_lines(result: TriggerResult) -> Iterator[str]:
         f"{count(should, 'prompt')} that should load the skill, {len(result.prompts) - should} near misses; "
         f"J is recall minus the load rate on near misses, and its 95% CI must lie above {WELL:g}"
     )
-    for score in result.scores:
-        if score.errored:
-            yield f"{_who(score, result)}: {count(score.errored, 'answer')} errored and not counted"
 
 
 def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str) -> NextStep:

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from unit.reporting.evaluations import EVALUATIONS, LOADS, agent_report, evaluation, lift
+from unit.reporting.evaluations import EVALUATIONS, LOADS, agent_report, arm, evaluation, lift
 from unit.reporting.pages import page
 from upskill.domain import Interval, Loads, Withheld
 from upskill.reporting.glance import glance
@@ -58,6 +58,15 @@ def test_a_result_of_an_earlier_version_tells_the_number_of_loads() -> None:
     (line, forced) = loading_lines(agent_report(loads=None), cases=6)
     assert line == "the skill was loaded in 5 of 6 answers (83%)"
     assert forced.startswith("skill given: ")
+
+
+def test_the_loads_of_an_old_version_stand_beside_those_of_the_new_one() -> None:
+    report = agent_report(
+        arms=(replace(arm("previous"), loaded=2), arm("offered")),
+        lifts=(lift(arm="offered", against="previous"),),
+        loads=loads(lift_if_loaded=None, withheld="not compared", instead=()),
+    )
+    assert list(loading_lines(report, cases=6))[1:] == ["the old version was loaded in 2 of 6 answers (33%)"]
 
 
 def test_turns_and_other_skills_are_told_where_they_are_known() -> None:

@@ -250,8 +250,8 @@ def _more(one: LoggedTrial, found: _Gathered, number: int, case: CaseText) -> Js
         more["read"] = list(trial.skill_use.files)
         if trial.skill_use.turn is not None:
             more["load_turn"] = trial.skill_use.turn
-        if trial.skill_use.others:
-            more["other_skills"] = list(trial.skill_use.others)
+    if trial.skill_use is not None and trial.skill_use.others:
+        more["other_skills"] = list(trial.skill_use.others)
     if trial.removed:
         more["removed"] = list(trial.removed)
     if trial.files:

@@ -1,24 +1,27 @@
 """Asks the prompts of a prepared measurement, and scores what came back. Writes no record of the whole."""
 
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upskill import measuring
-from upskill.domain import RunEnd, Trial
+from upskill.domain import Errored, RunEnd, Scored, Trial
 from upskill.domain.progress import Progress
+from upskill.domain.text import count
 from upskill.domain.trigger import Company, TriggerScore
 from upskill.errors import EngineError
 from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
+from upskill.reporting.wording import faults_words
 from upskill.settings import ResolvedSettings
 from upskill.storage.runs import RunFolder, Status, now
 from upskill.workflows.evaluating.conclude import by_student, students_end
 from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_missing_trials
 from upskill.workflows.evaluating.execute import clean_logs
-from upskill.workflows.evaluating.notes import end_notes
+from upskill.workflows.evaluating.notes import cut_listing_notes, end_notes
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
 from upskill.workflows.evaluating.record import first_record
 from upskill.workflows.evaluating.replay import planned_only
@@ -114,10 +117,11 @@ def _measure(
     unread = clean_logs(folder)
     clean = redactor_from(os.environ).clean_own
     end = students_end(execution.end, part.endpoints.values(), clean)
-    notes = tuple(map(clean, (*end_notes(end, part.endpoints.values()), *execution.notes, *unread)))
+    mine = by_student(execution.trials)
+    seen = (*cut_listing_notes(part.plan, mine, part.others), *_fault_notes(mine), *_no_tools_notes(mine))
+    notes = tuple(map(clean, (*end_notes(end, part.endpoints.values()), *seen, *execution.notes, *unread)))
     status = "interrupted" if end.interrupted else "finished"
     folder.write_record(replace(record, status=status, finished_at=now(), end=end, notes=notes))
-    mine = by_student(execution.trials)
     return Measured(
         scores=tuple(
             measuring.score_triggering(
@@ -134,6 +138,25 @@ def _measure(
         reused=execution.reused,
         notes=notes,
     )
+
+
+def _fault_notes(trials: Mapping[str, list[Trial]]) -> Iterator[str]:
+    """Why answers were not counted."""
+    for name, mine in trials.items():
+        last = measuring.last_tries(mine)
+        faults = Counter(trial.outcome.fault for trial in last if isinstance(trial.outcome, Errored))
+        if faults:
+            errored = count(faults.total(), "answer")
+            yield f"{name}: {errored} errored and not counted: {faults_words(faults.most_common())}"
+
+
+def _no_tools_notes(trials: Mapping[str, list[Trial]]) -> Iterator[str]:
+    """Who never calls a tool cannot load a skill: perhaps its server does not support tools."""
+    for name, mine in trials.items():
+        scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
+        if scored and all(trial.tool_calls == 0 for trial in scored):
+            answers = count(len(scored), "answer")
+            yield f"{name}: called no tool in {answers}, so it could not load a skill; does its server support tools?"
 
 
 def _others(part: PreparedEvaluation) -> int | None:
