@@ -174,6 +174,8 @@ def _one(recorded: Sequence[Trial]) -> tuple[Trial | None, list[str]]:
     if not recorded:
         return None, ["the engine recorded no trial"]
     trial = recorded[-1]
+    if isinstance(trial.outcome, Errored) and trial.outcome.fault == "cancelled":
+        raise KeyboardInterrupt  # whoever stopped it learns nothing about the agent
     return trial, [trial.outcome.message] if isinstance(trial.outcome, Errored) else []
 
 
