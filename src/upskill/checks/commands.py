@@ -28,6 +28,7 @@ class Commands(ObjectKind):
         "A command is also matched without its folder and without words that only start it, such as `sudo`, "
         "`timeout 9`, `uv run`, `bash -c`, `python -m`.",
         "A command in a line that was run counts, also if an earlier one failed; variables are not replaced.",
+        "A script that the model wrote into a file, and an alias, are not looked into: `bash run.sh` is what was run.",
     )
 
     def problems(self, spec: Json) -> list[str]:
