@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
             raise UsageError(f"--agent-bin {named}: there is no such file")
         return adapter.program(named.absolute())
     info = harness_info(adapter.name)
-    found = shutil.which(info.program, path=_search_path())
+    found = shutil.which(info.program, path=search_path())
     if found is None:
         raise UsageError(
             f"the harness {adapter.name} needs the program `{info.program}`, which is not installed",
@@ -30,7 +31,7 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
     return adapter.program(Path(found))
 
 
-def _search_path() -> str:
+def search_path() -> str:
     """The search path without the folder that we are in and what lies below it: a project brings no programs."""
     here = Path.cwd().resolve()
     folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
@@ -43,14 +44,19 @@ def _search_path() -> str:
 def version_of(program: Path) -> str:
     """The version that a program reports, asked once per process. Raises `UsageError` where it reports none."""
     try:
-        ran = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=VERSION_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        # It runs outside of any sandbox: without keys, and where it finds no configuration of a project or a person.
+        with tempfile.TemporaryDirectory(prefix="upskill-version-", ignore_cleanup_errors=True) as home:
+            ran = subprocess.run(
+                [program, "--version"],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=VERSION_SECONDS,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                cwd=home,
+                env={"PATH": os.defpath, "HOME": home, "LANG": "C.UTF-8"},
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{program}: cannot be run ({error})") from None
     found = re.search(r"\d+\.\d+[\w.+-]*", ran.stdout)

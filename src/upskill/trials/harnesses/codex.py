@@ -45,6 +45,7 @@ trust_level = "trusted"
 [skills.bundled]
 enabled = {bundled}
 """
+_SKILL_PATH = re.compile(r"(?<![\w.-])([\w.-]+)/SKILL\.md")
 _TARGETS = {"x86_64": "x86_64-unknown-linux-musl", "aarch64": "aarch64-unknown-linux-musl"}
 _PACKAGES = {"x86_64": "codex-linux-x64", "aarch64": "codex-linux-arm64"}
 
@@ -100,7 +101,7 @@ class Codex:
         }
 
     def argv(self, program: AgentProgram, launch: Launch) -> Sequence[str]:
-        """A forced skill is named with a dollar; a prompt that begins with one is quoted."""
+        """A forced skill is named with a dollar."""
         prompt = launch.prompt
         if launch.forced is not None:
             prompt = f"${launch.forced} {prompt}"
@@ -126,7 +127,7 @@ class Codex:
                 if item.get("type") == "agent_message":
                     final = str(item.get("text", ""))
                 elif item.get("type") == "command_execution":
-                    loaded |= dict.fromkeys(re.findall(r"([\w.-]+)/SKILL\.md", str(item.get("command", ""))))
+                    loaded |= dict.fromkeys(_SKILL_PATH.findall(str(item.get("command", ""))))
             usage = event.get("usage")
             if event.get("type") == "turn.completed" and isinstance(usage, dict):
                 sent, written = usage.get("input_tokens"), usage.get("output_tokens")

@@ -3,7 +3,6 @@
 import json
 import platform
 import posixpath
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from upskill.trials.coding_agents.adapter import AgentEvents, AgentProgram, Json
 from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.native import native_program
-from upskill.trials.coding_agents.program import version_of
+from upskill.trials.coding_agents.program import search_path, version_of
 from upskill.trials.harness import Harness
 
 INSIDE = "/opt/opencode"
@@ -31,7 +30,7 @@ SEARCH = f"{INSIDE}/bin/rg"
 """It searches with ripgrep, also when it loads a skill, and downloads one where there is none."""
 SEARCH_PLACES = (".local/share/opencode/bin/rg", ".cache/opencode/bin/rg")
 """Where it keeps the one that it downloaded, in a person's home."""
-LISTED = re.compile(r"<available_skills>.*?</available_skills>", re.S)
+LISTED = ("<available_skills>", "</available_skills>")
 BUNDLED = ("customize-opencode",)
 _MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 
@@ -113,7 +112,7 @@ class OpenCode:
         if not request.get("tools"):
             return ""
         texts = texts_in([each for each in objects_in(request, "messages") if each.get("role") == "system"])
-        return "\n".join(found[0] for text in texts if (found := LISTED.search(text)))
+        return "\n".join(filter(None, map(_listed_in, texts)))
 
     def events(self, stdout: bytes) -> AgentEvents:
         """The parts of its messages: texts, uses of the tool `skill`, and what each step took."""
@@ -143,10 +142,19 @@ class OpenCode:
         return ToolRequest(tool="bash", arguments={"command": command, "description": "Runs a command"})
 
 
+def _listed_in(text: str) -> str:
+    """The first list in a text; empty where there is none. Not by a pattern: on a text of a program that consists of
+    beginnings only, one takes hours."""
+    first, last = LISTED
+    begin = text.find(first)
+    end = text.find(last, begin)
+    return "" if begin < 0 or end < 0 else text[begin : end + len(last)]
+
+
 def _ripgrep() -> Path:
     """The one that opencode has downloaded for this person, or the one that is installed."""
     places = [Path.home() / place for place in SEARCH_PLACES]
-    installed = shutil.which("rg")
+    installed = shutil.which("rg", path=search_path())
     if installed is not None:
         places.append(Path(installed))
     for place in places:
