@@ -182,7 +182,7 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
     skill: Make,  # noqa: F811
     run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
 ) -> None:
-    words = ("busy", "down", "half", "late", "tokens", "turns", "hog", "right")
+    words = ("busy", "down", "half", "late", "tokens", "turns", "hog", "cut", "filtered", "right")
     mark = f"mark{uuid.uuid4().hex}"
 
     def behave(asked: ReceivedRequest) -> Behaviour:
@@ -204,6 +204,10 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
                 return Behaviour(fault="cut")
             case "late":
                 return Behaviour(fault="stall")
+            case "cut":
+                return Behaviour(text="done, but", finish_reason="length")
+            case "filtered":
+                return Behaviour(text="done, but", finish_reason="content_filter")
             case "right" if not first:
                 return Behaviour(text="done")
         called = tool_call(asked, "exec_command", cmd=work[word])
@@ -228,6 +232,8 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
         "tokens": "scored: token limit",
         "turns": "scored: turn limit",
         "hog": "scored: memory limit",
+        "cut": "scored: cut",
+        "filtered": "scored: filtered",
         "right": "scored: answered",
     }
     trials = by_word(ran, words)

@@ -22,7 +22,7 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
             raise UsageError(f"--agent-bin {named}: there is no such file")
         return adapter.program(named.absolute())
     info = harness_info(adapter.name)
-    found = shutil.which(info.program, path=search_path())
+    found = shutil.which(info.program, path=_search_path())
     if found is None:
         raise UsageError(
             f"the harness {adapter.name} needs the program `{info.program}`, which is not installed",
@@ -31,13 +31,14 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
     return adapter.program(Path(found))
 
 
-def search_path() -> str:
-    """The search path without the folder that we are in and what lies below it: a project brings no programs."""
+def _search_path() -> str:
+    """The search path without the folder that we are in and what lies below it: a project brings no programs. The
+    root and a person's home are no projects: below them lies what the person has installed."""
     here = Path.cwd().resolve()
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
-    return os.pathsep.join(
-        folder for folder in folders if Path(folder).is_absolute() and not Path(folder).resolve().is_relative_to(here)
-    )
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
+    if here in (Path(here.anchor), Path.home().resolve()):
+        return os.pathsep.join(folders)
+    return os.pathsep.join(folder for folder in folders if not Path(folder).resolve().is_relative_to(here))
 
 
 @cache

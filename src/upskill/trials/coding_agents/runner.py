@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import anyio.abc
@@ -55,7 +55,11 @@ class AgentFailed(Exception):
 
 
 class _Enough(Exception):
-    """The skill was loaded, and nothing else is to be measured."""
+    """Nothing else is to be measured: the skill was loaded, or the last turn that could load it is over."""
+
+    def __init__(self, why: Literal["load", "turn"]) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -262,9 +266,12 @@ class _AgentTrial:
         return answer
 
     def _asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
-        self._traffic.asked(messages, tools)
-        if self._runs.trial_limits.stop_at_load and self._traffic.loaded_turn is not None:
-            raise _Enough
+        traffic, limits = self._traffic, self._runs.trial_limits
+        main = traffic.asked(messages, tools)
+        if limits.stop_at_load and traffic.loaded_turn is not None:
+            raise _Enough("load")
+        if limits.stop_at_load and main and traffic.turns >= limits.turns:
+            raise _Enough("turn")
 
     def _answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
         traffic, pending, limits = self._traffic, self._pending, self._runs.trial_limits
@@ -274,7 +281,7 @@ class _AgentTrial:
             return
         if pending.bill is not None and pending.bill.tokens >= limits.tokens:
             pending.ran_out = "token"
-        elif traffic.turns >= limits.turns:
+        elif traffic.turns >= limits.turns and not limits.stop_at_load:  # else its result is still to be seen
             pending.ran_out = "turn"
         if pending.ran_out is not None:
             self._scope.cancel()
@@ -282,7 +289,7 @@ class _AgentTrial:
     def _failed(self, error: Exception) -> None:
         """A model request failed for good, or no more are needed: the agent is not waited for."""
         if isinstance(error, _Enough):
-            self._pending.ran_out = "load"
+            self._pending.ran_out = error.why
         else:
             self._failure = self._failure or error
         self._scope.cancel()

@@ -177,8 +177,8 @@ class Traffic:
                 f"{whole.index(False) + 1} by name is the first without"
             )
 
-    def asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
-        """A request is about to be sent to the model."""
+    def asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
+        """A request is about to be sent to the model. Returns whether it goes on with the agent's own conversation."""
         if tools:
             self.requests += 1
         main = self._is_main(messages, tools)
@@ -191,6 +191,7 @@ class Traffic:
             self._seen.add(mark)
             if message.role != "assistant":
                 self._read(message, calls)
+        return main
 
     def _read(self, message: ChatMessage, calls: Mapping[str, ToolCall]) -> None:
         """Something that the model has not seen before."""

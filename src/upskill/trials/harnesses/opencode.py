@@ -15,7 +15,7 @@ from upskill.trials.coding_agents.adapter import AgentEvents, AgentProgram, Json
 from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.native import native_program
-from upskill.trials.coding_agents.program import search_path, version_of
+from upskill.trials.coding_agents.program import version_of
 from upskill.trials.harness import Harness
 
 INSIDE = "/opt/opencode"
@@ -154,7 +154,7 @@ def _listed_in(text: str) -> str:
 def _ripgrep() -> Path:
     """The one that opencode has downloaded for this person, or the one that is installed."""
     places = [Path.home() / place for place in SEARCH_PLACES]
-    installed = shutil.which("rg", path=search_path())
+    installed = shutil.which("rg")
     if installed is not None:
         places.append(Path(installed))
     for place in places:
