@@ -153,10 +153,11 @@ class _AgentTrial:
             folder = f"{runs.adapter.skills_folder}/{self._skill.name}"
             marks = marks_of(runs.contents[self._skill.digest])
             watch = SkillWatch(marks, folder=folder, called=self._skill.name, given=False, known=known)
+        own_body = "" if self._skill is None else self._skill.body  # an earlier version of it may lie beside it
         return Traffic(
             prompt=self._pending.planned.case.prompt.strip(),
             skill=skill,
-            others=tuple(marks_for(other, known=f"{known}\n{other.description}") for other in others),
+            others=tuple(marks_for(other, known=f"{known}\n{other.description}\n{own_body}") for other in others),
             watch=watch,
         )
 
