@@ -93,6 +93,7 @@ def test_a_skill_without_prompts_gets_them_first(upskill: Upskill, gauge_care: P
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
     assert done.stdout.startswith(f"{SKILL.name}: small: ")
+    assert "answers: " not in done.stderr
     assert (gauge_care / "evals" / "triggers.json").is_file()
 
 

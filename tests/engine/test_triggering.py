@@ -101,6 +101,22 @@ def test_what_the_router_did_is_recovered_alone_and_among_others(
     assert verdict in listed_run.sentence
 
 
+def test_a_company_that_a_cap_left_out_has_shown_nothing(start: Trigger) -> None:
+    router = TriggerRouter(skill="gauge-care", chances={"": Chances(should=1, near=0)}, should=frozenset(SHOULD))
+    result = start(DESCRIPTIONS["good"], router, among=("2",), each=1, max_calls=1)
+    assert [score.company for score in result.scores] == ["alone", "among"]
+    assert (result.scores[1].recall, result.scores[1].verdict, result.triggers_well) == (None, "invalid", False)
+
+
+def test_earlier_descriptions_that_were_measured_on_the_same_prompts_are_counted(start: Trigger) -> None:
+    router = TriggerRouter(skill="gauge-care", chances=CHANCES, should=frozenset(SHOULD))
+    first, again, other = (start(DESCRIPTIONS[kind], router, each=1) for kind in ("vague", "vague", "good"))
+    said = [[note for note in one.notes if "earlier description" in note] for one in (first, again, other)]
+    assert said[:2] == [[], []]
+    assert len(said[2]) == 1
+    assert said[2][0].startswith("1 earlier description of gauge-care was measured on these prompts; ")
+
+
 def test_who_works_on_without_the_skill_is_stopped_after_the_third_turn(start: Trigger, tmp_path: Path) -> None:
     result = start(DESCRIPTIONS["good"], lambda asked: tool_call(asked, "shell", command="date"))
     (score,) = result.scores

@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from upskill.checks.commands import commands_of
 from upskill.checks.grading_context import CheckOutcome
@@ -15,6 +16,9 @@ from upskill.domain.trajectory import ToolCall
 from upskill.sandbox import WORKSPACE
 
 MOST_SHOWN = 8
+MOST_LISTS = 2
+MOST_WORDS = 1_000
+"""Lists in braces of one word, and what it may mean with them."""
 
 _PRINTS = frozenset(
     {
@@ -31,10 +35,11 @@ _NAMES_ONLY = frozenset(
     {
         *("echo", "printf", "ls", "dir", "mkdir", "touch", "rm", "rmdir", "test", "[", "[[", "stat", "chmod"),
         *("chown", "cd", "pushd", "popd", "find", "tree", "pwd", "which", "basename", "dirname", "realpath"),
-        "export",
+        *("export", "tee", "true", ":"),
     }
 )
 """Programs that may name a file without reading it."""
+_BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -117,7 +122,8 @@ def _named_by(call: ToolCall, known: list[str]) -> Iterator[str]:
     if call.kind == "shell":
         for command in commands_of(call):
             if command.words and posixpath.basename(command.words[0]) not in _NAMES_ONLY:
-                yield from _operands(command, command.words, known)
+                values = [word.partition("=")[2] for word in command.words if "=" in word]
+                yield from _operands(command, (*command.words, *filter(None, values)), known)
 
 
 def _printed_by(command: SimpleCommand, known: list[str]) -> Iterator[str]:
@@ -134,11 +140,25 @@ def _printed_by(command: SimpleCommand, known: list[str]) -> Iterator[str]:
 
 def _operands(command: SimpleCommand, words: Iterable[str], known: list[str]) -> Iterator[str]:
     """The paths that words may mean; a pattern stands for the known files that it matches."""
-    for word in words:
+    for word in (one for written in words for one in _alternatives(written)):
         path = _path(word, command.folder)
         yield path
         if _GLOB.search(word):
             yield from (file for file in known if file.count("/") == path.count("/") and fnmatchcase(file, path))
+
+
+def _alternatives(word: str) -> list[str]:
+    """What a word with lists in braces means: `{a,b}.txt` is two files."""
+    words = [word]
+    for _ in range(MOST_LISTS):
+        found = [(one, _BRACES.search(one)) for one in words]
+        alternatives = (
+            one if braces is None else one[: braces.start()] + part + one[braces.end() :]
+            for one, braces in found
+            for part in ([""] if braces is None else braces[1].split(","))
+        )
+        words = list(islice(alternatives, MOST_WORDS))
+    return words
 
 
 def _path(path: str, folder: str) -> str:

@@ -8,7 +8,7 @@ evaluated. A line that cannot be split to its end is one command more, as it is 
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from upskill.checks.shell_lexer import Document, Operator, Word, tokens_of
 
@@ -21,10 +21,11 @@ INTERPRETERS = frozenset({"python", "python3", "node", "perl", "ruby", "php", "d
 
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc"})
 """A command follows them."""
-_CLOSING = frozenset({"fi", "done", "esac", "}", "for", "case", "select", "function", "in"})
+_CLOSING = frozenset({"fi", "done", "esac", "}", "for", "case", "select", "in"})
 """No command begins with them."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _SCRIPT_FLAG = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+_OPTION_WITH_VALUE = re.compile(r"[-+][A-Za-z]*[oO]|--(?:rcfile|init-file)")
 _WITH_VALUE: dict[str, frozenset[str]] = {
     "sudo": frozenset({"-u", "-g", "-p", "-C", "-h", "-r", "-t", "-U", "--user", "--group"}),
     "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
@@ -43,9 +44,21 @@ _WITH_VALUE: dict[str, frozenset[str]] = {
     "npx": frozenset({"-p", "--package"}),
     "doas": frozenset({"-u"}),
     "watch": frozenset({"-n"}),
+    "uvx": frozenset({"--from", "--with", "-p", "--python"}),
+    "busybox": frozenset(),
+    "chronic": frozenset(),
+    "unbuffer": frozenset(),
+    "xvfb-run": frozenset({"-n", "-s", "-e"}),
 }
 """Programs that start the command after their options, with the options that take a value."""
-_RUNNERS = frozenset({("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec")})
+_RUNNERS = frozenset(
+    {
+        *(("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pdm", "run"), ("rye", "run")),
+        *(("pixi", "run"), ("pipx", "run"), ("bundle", "exec"), ("npm", "exec"), ("pnpm", "exec"), ("yarn", "exec")),
+    }
+)
+_ONLY_ASKS = {"command": re.compile(r"-[pvV]*[vV][pvV]*")}
+"""Options with which a program says where another is, and does not start it."""
 _WITH_NUMBER = frozenset({"timeout", "gtimeout"})
 _FIND_STARTS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
@@ -74,6 +87,8 @@ class _Open:
     reads: list[str] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
     nested: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    """Brackets of subshells since the command before it."""
 
 
 def simple_commands(line: str, *, folder: str = "") -> tuple[SimpleCommand, ...]:
@@ -95,7 +110,13 @@ def _commands(line: str, folder: str, *, depth: int) -> Iterator[SimpleCommand]:
     read = tokens_of(line)
     if not read.whole:
         yield SimpleCommand(words=(), forms=(), input=(line,))
+    left: list[str] = []
     for one in _split(read.tokens):
+        for bracket in one.before:
+            if bracket == "(":
+                left.append(folder)
+            elif left:
+                folder = left.pop()
         for nested in one.nested:
             yield from _commands(nested, folder, depth=depth + 1)
         words = _without_prefix(one.words)
@@ -108,17 +129,28 @@ def _commands(line: str, folder: str, *, depth: int) -> Iterator[SimpleCommand]:
 def _split(tokens: Sequence[Word | Operator | Document]) -> Iterator[_Open]:
     """The words of each simple command, with what is redirected into it."""
     now = _Open()
+    brackets: list[str] = []
     redirected: str | None = None
     for token in tokens:
         if isinstance(token, Document):
             now.documents.append(token)
+            now.nested += token.nested
         elif isinstance(token, Operator):
             if token.is_redirection:
                 redirected = token.text
                 continue
+            redirected = None
+            if token.text == "\n" and now.documents and not now.words and not now.reads:
+                continue  # the command after a pipe stands on the next line
+            piped: list[Document] = []
             if now.words or now.reads or now.documents or now.nested:
+                now.before, brackets = brackets, []
                 yield now
-            now = _Open()
+                # A program that a pipe hands on is one of the interpreter at the end of the pipe.
+                piped = [Document(document.text) for document in now.documents] if token.text in ("|", "|&") else []
+            if token.text in ("(", ")"):
+                brackets.append(token.text)
+            now = _Open(documents=piped)
         else:
             now.nested += token.nested
             if redirected is None:
@@ -127,14 +159,17 @@ def _split(tokens: Sequence[Word | Operator | Document]) -> Iterator[_Open]:
                 now.reads.append(token.value)
         redirected = None
     if now.words or now.reads or now.documents or now.nested:
+        now.before = brackets
         yield now
 
 
 def _without_prefix(words: Sequence[Word]) -> list[Word]:
     """Without keywords and assignments before the program."""
     left = list(words)
-    while left and (left[0].raw in _KEYWORDS or _ASSIGNMENT.match(left[0].raw)):
-        del left[0]
+    while left and (left[0].raw in _KEYWORDS or left[0].raw == "function" or _ASSIGNMENT.match(left[0].raw)):
+        if left[0].raw == "time" and len(left) > 1 and left[1].value.startswith("-"):
+            break
+        del left[: 2 if left[0].raw == "function" else 1]
     return [] if left and left[0].raw in _CLOSING else left
 
 
@@ -188,11 +223,22 @@ def _started_by(words: list[Word]) -> list[Word] | None:
     program = posixpath.basename(values[0])
     if tuple(values[:2]) in _RUNNERS:
         return _after_options(words, 2, frozenset({"--with", "-p", "--python", "--extra"}))
-    if re.fullmatch(r"python(?:3(?:\.\d+)?)?", program) and "-m" in values[1:4]:
-        at = values.index("-m") + 1
+    if re.fullmatch(r"python(?:3(?:\.\d+)?)?", program):
         # Options of the interpreter stand before it; a script before it makes `-m` an argument of that.
-        return words[at:] if all(value.startswith("-") for value in values[1 : at - 1]) else None
+        at = 1
+        while (
+            at < len(values)
+            and values[at].startswith("-")
+            and not values[at].startswith(("-m", "-c"))
+            and values[at] != "-"
+        ):
+            at += 2 if values[at] in ("-W", "-X") else 1
+        if at < len(values) and values[at].startswith("-m") and words[at].raw == values[at]:
+            return words[at + 1 :] if values[at] == "-m" else [_from(words[at], 2), *words[at + 1 :]]
+        return None
     if program not in _WITH_VALUE:
+        return None
+    if program in _ONLY_ASKS and len(values) > 1 and _ONLY_ASKS[program].fullmatch(values[1]):
         return None
     rest = _after_options(words, 1, _WITH_VALUE[program])
     if program in _WITH_NUMBER:
@@ -200,6 +246,11 @@ def _started_by(words: list[Word]) -> list[Word] | None:
     while rest and program in ("env", "sudo") and _ASSIGNMENT.match(rest[0].raw):
         del rest[0]
     return rest
+
+
+def _from(word: Word, start: int) -> Word:
+    """The rest of a word without quotes."""
+    return replace(word, raw=word.raw[start:], value=word.value[start:], start=word.start + start)
 
 
 def _after_options(words: list[Word], start: int, with_value: frozenset[str]) -> list[Word]:
@@ -210,11 +261,12 @@ def _after_options(words: list[Word], start: int, with_value: frozenset[str]) ->
 
 
 def _script(values: Sequence[str]) -> str | None:
-    """What a shell is told to run by `-c`."""
-    for number, value in enumerate(values[1:], 1):
-        if _SCRIPT_FLAG.fullmatch(value):
-            return values[number + 1] if number + 1 < len(values) else None
-    return None
+    """What a shell is told to run by `-c`, among the options before its first argument."""
+    at, told = 1, False
+    while at < len(values) and values[at].startswith(("-", "+")):
+        told = told or _SCRIPT_FLAG.fullmatch(values[at]) is not None
+        at += 2 if _OPTION_WITH_VALUE.fullmatch(values[at]) else 1
+    return values[at] if told and at < len(values) else None
 
 
 def _written(words: Sequence[Word], line: str) -> str:

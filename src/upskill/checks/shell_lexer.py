@@ -8,6 +8,8 @@ _OPERATORS = (
     *(";", "&", "|", "<", ">", "(", ")", "\n"),
 )
 _DIGITS = re.compile(r"\d{1,3}(?=[<>])")
+_LIST = re.compile(r"[A-Za-z_]\w*\+?=")
+_ESCAPES = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 _SPACE = " \t\r"
 _ENDS_WORD = frozenset(" \t\r\n;&|<>()")
 _ESCAPED_IN_DOUBLE = frozenset('"\\$`\n')
@@ -42,6 +44,8 @@ class Document:
     """The lines that a command line hands to a command."""
 
     text: str
+    nested: tuple[str, ...] = ()
+    """Command lines whose output is put into it."""
 
 
 @dataclass(slots=True)
@@ -63,7 +67,7 @@ class _Lexer:
         self._line = line
         self._at = 0
         self._found = Tokens()
-        self._waiting: list[tuple[int, str, bool]] = []
+        self._waiting: list[tuple[int, Word, bool]] = []
         """Documents whose lines come after this one: their place among the tokens, their end, and whether tabs go."""
 
     def read(self) -> Tokens:
@@ -89,6 +93,16 @@ class _Lexer:
             self._found.whole = False
         return self._found
 
+    def substitutions(self) -> tuple[str, ...]:
+        """The command lines whose output is put into the text, in which quotes mean nothing."""
+        nested: list[str] = []
+        while self._at < len(self._line):
+            if self._line[self._at] == "\\":
+                self._at += 2
+            else:
+                self._plain(nested)
+        return tuple(nested)
+
     def _operator(self) -> str | None:
         return next((text for text in _OPERATORS if self._line.startswith(text, self._at)), None)
 
@@ -100,11 +114,12 @@ class _Lexer:
                 self._at += 1
             end = self._word()
             tokens.append(Document(""))
-            self._waiting.append((len(tokens) - 1, end.value, operator == "<<-"))
+            self._waiting.append((len(tokens) - 1, end, operator == "<<-"))
         elif operator == "<<<":
             while self._at < len(self._line) and self._line[self._at] in _SPACE:
                 self._at += 1
-            tokens.append(Document(self._word().value))
+            word = self._word()
+            tokens.append(Document(word.value, word.nested))
         else:
             tokens.append(Operator(operator))
             if operator == "\n" and self._waiting:
@@ -119,11 +134,14 @@ class _Lexer:
                 stop = len(self._line) if stop < 0 else stop
                 text = self._line[self._at : stop]
                 self._at = stop + 1
-                ended = (text.lstrip("\t") if tabs else text) == end
+                ended = (text.lstrip("\t") if tabs else text) == end.value
                 if not ended:
                     lines.append(text)
             self._found.whole = self._found.whole and ended
-            self._found.tokens[place] = Document("\n".join(lines))
+            document = "\n".join(lines)
+            # A shell replaces what is in a document, unless a part of its end is quoted.
+            nested = _Lexer(document).substitutions() if end.raw == end.value else ()
+            self._found.tokens[place] = Document(document, nested)
         self._waiting = []
         self._at = min(self._at, len(self._line))
 
@@ -135,6 +153,12 @@ class _Lexer:
             here = line[self._at]
             if line.startswith(("<(", ">("), self._at) and self._at == start:
                 value.append(self._substitution(2, ")", nested))
+            elif here == "(" and _LIST.fullmatch(line, start, self._at):
+                # No command: the words of a list.
+                begin = self._at
+                self._substitution(1, ")", [])
+                nested += _Lexer(line[begin + 1 : self._at]).substitutions()
+                value.append(line[begin : self._at])
             elif here in _ENDS_WORD:
                 break
             elif here == "\\":
@@ -154,7 +178,7 @@ class _Lexer:
             self._at += 1
         return Word(raw=line[start : self._at], value="".join(value), start=start, end=self._at, nested=tuple(nested))
 
-    def _plain(self, nested: list[str]) -> str:
+    def _plain(self, nested: list[str], *, quoted: bool = False) -> str:
         """One character, or a substitution or expansion, which is kept as it is written."""
         line = self._line
         if line.startswith("$((", self._at):
@@ -162,7 +186,7 @@ class _Lexer:
         if line.startswith("$(", self._at):
             return self._substitution(2, ")", nested)
         if line.startswith("${", self._at):
-            return self._substitution(2, "}", [])
+            return self._substitution(2, "}", [], quotes='"' if quoted else "\"'")
         if line[self._at] == "`":
             end = line.find("`", self._at + 1)
             self._found.whole = self._found.whole and end >= 0
@@ -180,7 +204,7 @@ class _Lexer:
         self._found.whole = self._found.whole and end < len(line)
         text = line[self._at + 1 : end]
         self._at = min(end + 1, len(line))
-        return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) if escapes else text
+        return _ESCAPES.sub(_escaped, text) if escapes else text
 
     def _double(self, nested: list[str]) -> str:
         line = self._line
@@ -191,12 +215,12 @@ class _Lexer:
                 value.append(line[self._at + 1 : self._at + 2].replace("\n", ""))
                 self._at += 2
             else:
-                value.append(self._plain(nested))
+                value.append(self._plain(nested, quoted=True))
         self._found.whole = self._found.whole and self._at < len(line)
         self._at = min(self._at + 1, len(line))
         return "".join(value)
 
-    def _substitution(self, opening: int, close: str, nested: list[str]) -> str:
+    def _substitution(self, opening: int, close: str, nested: list[str], quotes: str = "\"'") -> str:
         """What stands between two brackets, quotes within it respected."""
         line, begin = self._line, self._at
         opener = "{" if close == "}" else "("
@@ -205,7 +229,7 @@ class _Lexer:
             here = line[at]
             if here == "\\":
                 at += 1
-            elif here == "'":
+            elif here == "'" and here in quotes:
                 end = line.find("'", at + 1)
                 at = len(line) if end < 0 else end
             elif here == '"':
@@ -219,6 +243,14 @@ class _Lexer:
         self._found.whole = self._found.whole and not depth
         nested.append(line[begin + opening : self._at - (0 if depth else 1)])
         return line[begin : self._at]
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """What stands for a character in `$'…'`."""
+    for digits, base in ((found[1], 16), (found[2], 16), (found[3], 8)):
+        if digits is not None:
+            return chr(int(digits, base))
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(found[4], found[4])
 
 
 def _end_of_double(line: str, at: int) -> int:

@@ -80,7 +80,7 @@ def _misspelt(name: str, key: str) -> list[str]:
     """A forbidden tool that no agent has would never be found: what is nearly a known kind is one."""
     if name.casefold() in TOOL_KINDS:
         return []
-    near = get_close_matches(name, TOOL_KINDS, n=1, cutoff=_TOO_CLOSE)
+    near = get_close_matches(name.casefold().replace("-", "_"), TOOL_KINDS, n=1, cutoff=_TOO_CLOSE)
     return [f"`tools: {key}`: there is no tool `{name[:40]}`; did you mean `{near[0]}`?"] if near else []
 
 

@@ -142,6 +142,7 @@ def command(
         result,
         repeat=f"upskill trigger {quote(str(skill))}{_typed(asked | where)}",
         revise=f"upskill generate --description-only --from {quote(str(skill))}{_typed(revised | where)}",
+        write=f"upskill trigger {quote(str(skill))} --write",
     )
     _show(result, step, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color)
     return _exit_code(result, require=require)

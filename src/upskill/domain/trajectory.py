@@ -52,8 +52,11 @@ class ToolCall:
         return not self.failed and not self.subagent
 
     def is_called(self, name: str) -> bool:
-        """Whether a tool is meant by this name: the kind, or the name that the agent has for it."""
-        return name in (self.kind, self.tool)
+        """Whether a tool is meant by this name: the kind, or the name that the agent has for it, in any case.
+
+        Agents write `Bash`, `bash` or `shell`: a name that only differs so would forbid nothing.
+        """
+        return name.casefold() in (self.kind, self.tool.casefold())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

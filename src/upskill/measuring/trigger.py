@@ -24,7 +24,7 @@ from upskill.domain.trigger import (
 FEWEST_PROMPTS = 6
 """With fewer prompts of a kind, or families of them, there is no verdict."""
 MOST_ERRORED = 0.2
-"""With a larger share of errored answers there is no verdict."""
+"""With a larger share of answers that errored, or were never asked for, there is no verdict."""
 _Z = NormalDist().inv_cdf(0.975)
 
 
@@ -70,8 +70,11 @@ def score_triggering(
     units = [
         _units([one for one in tallies if one.answers and one.prompt.should_load is kind]) for kind in (True, False)
     ]
-    asked = errored + sum(tally.answers for tally in tallies)
-    invalid = min(units) < FEWEST_PROMPTS or errored > MOST_ERRORED * asked
+    # What a cap or a person left out counts like what errored: nobody knows how it would have gone.
+    repeats = max((tally.answers + tally.errored for tally in tallies), default=0)
+    planned = repeats * len(tallies)
+    missing = planned - sum(tally.answers for tally in tallies)
+    invalid = min(units) < FEWEST_PROMPTS or missing > MOST_ERRORED * planned
     return TriggerScore(
         student=student,
         harness=harness,

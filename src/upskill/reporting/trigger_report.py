@@ -200,9 +200,16 @@ def _method_lines(result: TriggerResult) -> Iterator[str]:
     should = sum(prompt.should_load for prompt in result.prompts)
     yield ""
     yield (
-        f"{count(should, 'prompt')} that should load the skill, {len(result.prompts) - should} near misses; "
+        f"{count(should, 'prompt')} that should load the skill, "
+        f"{count(len(result.prompts) - should, 'near miss', 'near misses')}; "
         f"J is recall minus the load rate on near misses, and its 95% CI must lie above {WELL:g}"
     )
+
+
+def _has_too_few_prompts(result: TriggerResult) -> bool:
+    """Whether there is no verdict although every answer was measured: asking again would not change that."""
+    invalid = [score for score in result.scores if score.verdict == "invalid"]
+    return bool(invalid) and all(tally.answers and not tally.errored for one in invalid for tally in one.tallies)
 
 
 def spent_line(result: TriggerResult) -> str:
@@ -212,8 +219,13 @@ def spent_line(result: TriggerResult) -> str:
     return f"spent: {dollars(bought.cost)}, {count(bought.calls, 'call')}, {count(bought.tokens, 'token')}{cached}"
 
 
-def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str) -> NextStep:
-    """The one command for what was found: `repeat` measures again, `revise` lets a teacher work on the description."""
+def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str, write: str) -> NextStep:
+    """The one command for what was found.
+
+    `repeat` measures again, `revise` lets a teacher work on the description, `write` lets one write prompts.
+    """
+    if not result.interrupted and _has_too_few_prompts(result):
+        return NextStep("let a teacher write more prompts", write)
     if result.interrupted or any(score.verdict == "invalid" for score in result.scores):
         return NextStep("ask again what is missing", repeat)
     if result.triggers_well:

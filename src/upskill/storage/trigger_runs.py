@@ -11,10 +11,11 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter
 
 from upskill.domain.trigger import Company, TriggerPrompt
+from upskill.errors import UpskillError
 from upskill.storage.records import keep_text, read_record, record_text
-from upskill.storage.run_folders import TRIGGER_FILE, TRIGGER_FORMAT
+from upskill.storage.run_folders import TRIGGER_FILE, TRIGGER_FORMAT, runs_in
 from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder, run_folder_at
-from upskill.storage.triggers import triggers_text
+from upskill.storage.triggers import read_trigger_file, triggers_text
 
 PROMPTS_FILE = "triggers.json"
 
@@ -70,6 +71,25 @@ class TriggerFolder:
 def create_trigger_run(runs_dir: Path, *, skill_name: str) -> TriggerFolder:
     """Make a new run folder. Two runs in the same second get different ones."""
     return TriggerFolder(path=new_folder(runs_dir, f"trigger-{skill_name}"))
+
+
+def described_before(runs_dir: Path, *, skill_name: str, prompts: Iterable[TriggerPrompt]) -> frozenset[str]:
+    """The descriptions of this skill that runs in this folder measured on one of these prompts."""
+    asked = {prompt.digest for prompt in prompts}
+    found: set[str] = set()
+    for folder in runs_in(runs_dir, marked_by=(TRIGGER_FILE,)):
+        if f"trigger-{skill_name}-" not in folder.name:
+            continue
+        try:
+            record = read_trigger_run(folder)
+            before = read_trigger_file(folder / PROMPTS_FILE).prompts
+        except (UpskillError, OSError):  # of another version, or damaged: nothing is known
+            continue
+        skill = (record.results or {}).get("skill")
+        description = skill.get("description") if isinstance(skill, dict) else None
+        if isinstance(description, str) and not asked.isdisjoint(prompt.digest for prompt in before):
+            found.add(description)
+    return frozenset(found)
 
 
 def read_trigger_run(folder: Path) -> TriggerRecord:

@@ -92,7 +92,14 @@ def _named(prompts: list[TriggerPrompt], problems: list[str]) -> tuple[TriggerPr
     """Each with an id. One without is named by its content, so that the name survives reordering the file."""
     named = [prompt if prompt.id else replace(prompt, id=f"prompt-{prompt.digest[:12]}") for prompt in prompts]
     ids = [prompt.id for prompt in named]
-    problems += [f"two prompts have the id `{name[:40]}`" for name in dict.fromkeys(ids) if ids.count(name) > 1]
+    twice = {name for name in ids if ids.count(name) > 1}
+    problems += [f"two prompts have the id `{name[:40]}`" for name in dict.fromkeys(ids) if name in twice]
+    asked: dict[str, str] = {}
+    for prompt in named:
+        # A copy is no further evidence, not right under both labels, and not held out if the other is practice.
+        other = asked.setdefault(" ".join(prompt.prompt.split()), prompt.id)
+        if other != prompt.id:
+            problems.append(f"`{other[:40]}` and `{prompt.id[:40]}` are the same prompt")
     return tuple(named)
 
 

@@ -25,6 +25,17 @@ from .run_check import read, run_check, shell
         ("bash <<'EOF'\npytest\nEOF", True),
         ("if ls; then 'py'test; fi", True),
         ("find . -name 'test_*' -exec pytest {} \\;", True),
+        ("function check { pytest; }; check", True),
+        ("time -p pytest", True),
+        ("bash -c -- 'pytest'", True),
+        ("python3 -X dev -W ignore -mpytest", True),
+        ("cat <<EOF |\npytest\nEOF\nsudo bash -s", True),
+        ('echo "${x:-it\'s}"; pytest', True),
+        ("cat <<EOF\nit's $(pytest)\nEOF", True),
+        ("command -v pytest", False),
+        ("bash run.sh -c pytest", False),
+        ("all=(pytest -q)", False),
+        ("python3 - -m pytest", False),
         ("echo pytest", False),
         ('echo "run: && pytest"', False),
         ("ls # && pytest", False),
@@ -53,6 +64,12 @@ def test_a_command_that_was_run_is_told_from_its_name_in_a_text(line: str, ran: 
         ("python3 - <<E\nos.system('rm -rf x')\nE", False),
         ("echo rm -rf", False),
         ("ls 'and rm -rf", False),
+        ("cat <<E\nall of $(rm -rf x)\nE", False),
+        ("cat <<'E'\nall of $(rm -rf x)\nE", True),
+        ("cat <<'E' | bash\nrm -rf x\nE", False),
+        ("function f { rm -rf x; }; f", False),
+        ("$'\\x72m' $'-\\162f' x", False),
+        ("x=(a $(rm -rf x))", False),
     ],
 )
 def test_a_forbidden_pattern_is_searched_in_every_command(line: str, passed: bool) -> None:
@@ -103,6 +120,9 @@ def test_a_pattern_that_takes_too_long_is_a_fault_and_not_per_command() -> None:
         "${",
         "\\",
         "|" * 50_000,
+        "x=(" * 9_999,
+        "<<E\n" * 9_999,
+        "cat " + "{a,b}" * 9_999,
         "bash -c " * 99,
     ],
 )
@@ -126,6 +146,9 @@ def test_any_line_is_split_in_little_time(line: str) -> None:
         (shell("grep -n port docs/*.md"), True),
         (shell("wc -l < docs/a.md"), True),
         (shell("echo $(cat docs/a.md)"), True),
+        (shell("cat docs/{b,a}.md"), True),
+        (shell("(cd /tmp && ls); cat docs/a.md"), True),
+        (shell("(cd docs && ls); cat a.md"), False),
         (shell("ls docs/a.md; rm docs/a.md; echo docs/a.md > x"), False),
         (shell("grep docs/a.md b.txt"), False),
         (shell("cat ../docs/a.md"), False),
@@ -140,7 +163,14 @@ def test_a_file_is_read_by_a_tool_or_by_a_command_that_prints_it(call: ToolCall,
 
 @pytest.mark.parametrize(
     ("line", "passed"),
-    [("cp key.pem x", False), ("python3 show.py key.pem", False), ("ls key.pem", True), ("ls", True)],
+    [
+        ("cp key.pem x", False),
+        ("python3 show.py key.pem", False),
+        ("dd if=key.pem", False),
+        ("echo x | tee key.pem", True),
+        ("ls key.pem", True),
+        ("ls", True),
+    ],
 )
 def test_a_file_that_must_not_be_read_may_only_be_named(line: str, passed: bool) -> None:
     seen = run_check("files_read", {"read": "notes.txt", "not_read": "*.pem"}, calls=[read("notes.txt"), shell(line)])

@@ -19,6 +19,8 @@ CALLS = (read("notes.txt", tool="Read"), WRITE, shell("make", turn=3, tool="Bash
         (["read_file", "Bash"], True, ""),
         ("web", False, "`web` was not used"),
         ({"forbidden": "web"}, True, ""),
+        ({"forbidden": "bash"}, False, "`bash` was used: Bash in turn 3"),
+        ({"forbidden": "Shell"}, False, "`Shell` was used: Bash in turn 3"),
         ({"forbidden": ["web", "write_file"]}, False, "`write_file` was used: Write in turn 2: 'a.txt'"),
         ({"order": ["read_file", "shell"]}, True, ""),
         ({"order": ["shell", "read_file"]}, False, "`read_file` was not used after `shell`"),

@@ -38,6 +38,15 @@ def trial(case: str, *, repeat: int = 1, outcome: Outcome = DONE, use: SkillUse 
     )
 
 
+def test_prompts_that_were_never_asked_leave_no_verdict_like_those_that_errored() -> None:
+    asked = tallies([1] * 12, [0] * 12)
+    never = [PromptTally(prompt=prompt(f"never{n}", should=bool(n % 2)), answers=0, loads=0) for n in range(7)]
+    assert score_triggering(asked, student="m", harness="agent").verdict == "triggers well"
+    assert score_triggering([*asked, *never[:6]], student="m", harness="agent").verdict == "triggers well"
+    assert score_triggering([*asked, *never], student="m", harness="agent").verdict == "invalid"
+    assert score_triggering(never, student="m", harness="agent").verdict == "invalid"
+
+
 def test_figures_are_those_of_the_loads() -> None:
     score = scored([1] * 18 + [0] * 2, [1] * 3 + [0] * 17)
     assert score.recall is not None

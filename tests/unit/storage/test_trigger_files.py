@@ -40,6 +40,22 @@ def test_the_form_of_the_community_is_read_and_names_come_from_the_content(tmp_p
     assert [prompt.should_load for prompt in again] == [False, True]
 
 
+def test_the_same_prompt_twice_is_refused_whatever_its_label_and_use(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    items = [
+        {"id": "one", "prompt": "Fix it.", "should_load": True, "use": "learn"},
+        {"id": "two", "prompt": "Fix  it.\n", "should_load": True, "use": "held-out"},
+        {"id": "three", "prompt": "Fix it.", "should_load": False},
+    ]
+    path.write_text(json.dumps(items))
+    with pytest.raises(SkillInvalid) as raised:
+        read_trigger_file(path)
+    assert list(raised.value.problems) == [
+        "`one` and `two` are the same prompt",
+        "`one` and `three` are the same prompt",
+    ]
+
+
 def test_every_problem_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     items = [

@@ -8,7 +8,7 @@ from upskill import storage
 from upskill.domain.other_skills import Among
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import SKILL_FILE
-from upskill.domain.text import count
+from upskill.domain.text import count, on_one_line
 from upskill.domain.trigger import TriggerPrompt
 from upskill.errors import UsageError
 from upskill.measuring import FEWEST_CASES
@@ -129,6 +129,8 @@ def _program(order: GenerateOrder) -> str | None:
 
 def _skill(order: GenerateOrder) -> Path:
     skill = improved_skill(order)
+    if skill is None and len(order.sources) == 1 and not Path(order.sources[0]).expanduser().exists():
+        raise UsageError(f"{on_one_line(order.sources[0])}: no such folder")
     if skill is None or len(order.sources) != 1:
         raise UsageError(
             "--description-only needs one skill, and nothing else to learn from",

@@ -74,6 +74,11 @@ def measure_triggering(
         parts.append(_measure(prepared, company, part, settings, client, folder_of(company), counting))
         if parts[-1].end.interrupted or parts[-1].end.cap is not None:
             break
+    # A company that was not measured has not shown that the skill triggers well in it.
+    parts += [
+        replace(parts[-1], scores=_scores(prepared, company, part, {}), reused=0, notes=())
+        for company, part in prepared.parts[len(parts) :]
+    ]
     order = {student: place for place, student in enumerate(_students(prepared))}
     scores = sorted((score for part in parts for score in part.scores), key=lambda score: order[score.student])
     return Measured(
@@ -119,19 +124,25 @@ def _measure(
     status = "interrupted" if end.interrupted else "finished"
     folder.write_record(replace(record, status=status, finished_at=now(), end=end, notes=notes))
     return Measured(
-        scores=tuple(
-            measuring.score_triggering(
-                measuring.tally_prompts(whole.prompts, mine.get(student.name, ())),
-                student=student.name,
-                harness=part.plan.harness,
-                company=company,
-                others=_others(part),
-            )
-            for student in part.plan.students
-        ),
+        scores=_scores(whole, company, part, mine),
         end=end,
         reused=execution.reused,
         notes=notes,
+    )
+
+
+def _scores(
+    whole: PreparedTriggering, company: Company, part: PreparedEvaluation, trials: Mapping[str, list[Trial]]
+) -> tuple[TriggerScore, ...]:
+    return tuple(
+        measuring.score_triggering(
+            measuring.tally_prompts(whole.prompts, trials.get(student.name, ())),
+            student=student.name,
+            harness=part.plan.harness,
+            company=company,
+            others=_others(part),
+        )
+        for student in part.plan.students
     )
 
 

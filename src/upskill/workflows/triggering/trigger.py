@@ -1,19 +1,20 @@
 """Measures when a skill that has trigger prompts is loaded, and records it in one run folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from upskill import storage
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.text import count
 from upskill.domain.trigger import TriggerResult
 from upskill.errors import EngineError, UsageError
 from upskill.models import MeteredClient, Spending
 from upskill.reporting.trigger_report import trigger_json
 from upskill.settings import ResolvedSettings
 from upskill.storage.runs import Status, now
-from upskill.storage.trigger_runs import TriggerFolder, TriggerRecord, create_trigger_run
+from upskill.storage.trigger_runs import TriggerFolder, TriggerRecord, create_trigger_run, described_before
 from upskill.workflows.evaluating.record import relative, settings_record, versions
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_since
 from upskill.workflows.triggering.measure import Measured, measure_triggering
@@ -40,7 +41,9 @@ def trigger(
         progress.note(line)
     if prepared.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run and nothing was spent")
-    folder = create_trigger_run(settings.place("runs_dir", flag="--runs-dir"), skill_name=prepared.skill.name)
+    runs_dir = settings.place("runs_dir", flag="--runs-dir")
+    prepared = replace(prepared, notes=(*prepared.notes, *_looked_before(prepared, runs_dir)))
+    folder = create_trigger_run(runs_dir, skill_name=prepared.skill.name)
     folder.write_prompts(prepared.prompts)
     record = _first_record(prepared, settings, folder)
     folder.write_record(record)
@@ -61,6 +64,18 @@ def trigger(
         replace(record, status=status, finished_at=now(), notes=result.notes, results=trigger_json(result))
     )
     return result
+
+
+def _looked_before(prepared: PreparedTriggering, runs_dir: Path) -> Iterator[str]:
+    """Whoever measures one description after another on the same prompts chooses by them."""
+    skill = prepared.skill
+    others = described_before(runs_dir, skill_name=skill.name, prompts=prepared.prompts) - {skill.description}
+    if others:
+        earlier = count(len(others), "earlier description")
+        yield (
+            f"{earlier} of {skill.name} {'was' if len(others) == 1 else 'were'} measured on these prompts; the 95% CI "
+            "does not allow for that: confirm a description that was chosen by them on new prompts"
+        )
 
 
 def _first_record(prepared: PreparedTriggering, settings: ResolvedSettings, folder: TriggerFolder) -> TriggerRecord:
