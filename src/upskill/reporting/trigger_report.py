@@ -19,7 +19,7 @@ from upskill.reporting.wording import dollars
 
 TRIGGER_SCHEMA = "upskill.trigger/1"
 WRITTEN_SCHEMA = "upskill.written_triggers/1"
-_STYLES = {"triggers well": "green", "does not trigger well": "red", "undecided": "yellow", "invalid": "bold red"}
+_STYLES = {"triggers well": "bright_blue", "does not trigger well": "dark_orange"}
 _MOST_WRONG = 5
 """Prompts of each kind that are listed for a model, unless all are asked for."""
 
@@ -141,7 +141,7 @@ def _j_words(score: TriggerScore) -> str:
 def _company(score: TriggerScore) -> str:
     if score.company == "alone":
         return "alone"
-    return "in company" if score.others is None else f"among {count(score.others, 'other')}"
+    return "among others" if score.others is None else f"among {count(score.others, 'other')}"
 
 
 def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = False) -> None:
@@ -161,7 +161,7 @@ def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = 
             Text(rate_words(score.near_miss)),
             Text(rate_words(score.precision)),
             Text(j),
-            Text(score.verdict, style=_STYLES[score.verdict]),
+            Text(score.verdict, style=_STYLES.get(score.verdict, "dim")),
         )
     print_table(table, console)
     for line in (*wrong_lines(result, most=None if verbose else _MOST_WRONG), *_method_lines(result)):
