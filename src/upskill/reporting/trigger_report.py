@@ -49,29 +49,31 @@ def _score_json(score: TriggerScore) -> Json:
         "harness": score.harness,
         "company": score.company,
         "others": score.others,
-        "recall": _rate_json(score.recall),
-        "near_miss": _rate_json(score.near_miss),
-        "precision": _rate_json(score.precision),
+        "recall": rate_json(score.recall),
+        "near_miss": rate_json(score.near_miss),
+        "precision": rate_json(score.precision),
         "j": score.j,
-        "interval": _interval_json(score.interval),
+        "interval": interval_json(score.interval),
         "verdict": score.verdict,
         "errored": score.errored,
         "prompts": [_tally_json(tally) for tally in score.tallies],
     }
 
 
-def _rate_json(rate: TriggerRate | None) -> Json:
+def rate_json(rate: TriggerRate | None) -> Json:
+    """A rate with its interval; null where nothing was measured."""
     if rate is None:
         return None
     return {
         "rate": rate.rate,
-        "interval": _interval_json(rate.interval),
+        "interval": interval_json(rate.interval),
         "prompts": rate.prompts,
         "answers": rate.answers,
     }
 
 
-def _interval_json(interval: Interval | None) -> Json:
+def interval_json(interval: Interval | None) -> Json:
+    """Both ends; null where there is no interval."""
     return None if interval is None else [interval.low, interval.high]
 
 
