@@ -62,7 +62,7 @@ def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it
     assert require_fit_agent("codex", program, run=True, progress=SILENT) == ()
     newer = replace(program, version="9.9.9")
     (planned,) = require_fit_agent("codex", newer, run=False, progress=SILENT)
-    assert "it is examined before the run" in planned
+    assert "it is checked before the run" in planned
     (note,) = require_fit_agent("codex", newer, run=True, progress=SILENT)
     assert "codex 9.9.9 is not a version that upskill was tested with (0.166.0)" in note
     assert "it passed `upskill doctor --harness codex`" in note
