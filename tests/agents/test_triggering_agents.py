@@ -60,7 +60,11 @@ def measured(
         return trigger(order, settings=settings), dict(router.drawn.loaded)
 
 
-@pytest.mark.parametrize("agent", zebra.PROGRAMS)
+QUICK = [pytest.param(agent, marks=pytest.mark.full) if agent == "opencode" else agent for agent in zebra.PROGRAMS]
+"""opencode takes 20 s for this, and what is tested is the same for all agents."""
+
+
+@pytest.mark.parametrize("agent", QUICK)
 def test_an_agent_loads_the_skill_where_it_should_and_is_stopped_there(
     agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

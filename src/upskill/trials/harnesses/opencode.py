@@ -5,13 +5,14 @@ import platform
 import posixpath
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from upskill.domain import Files
 from upskill.errors import UsageError
-from upskill.sandbox import Limits, Mount
+from upskill.sandbox import Mount
 from upskill.sandbox.profile import PATH
-from upskill.trials.coding_agents.adapter import AgentEvents, AgentProgram, Json, Launch, ToolRequest
+from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentEvents, AgentProgram, Json, Launch, ToolRequest
 from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.native import native_program
@@ -41,17 +42,7 @@ class OpenCode:
     name = "opencode"
     version = "opencode/1"
     known_versions: tuple[str, ...] = ("1.18.33",)
-    limits = Limits(
-        memory_mb=1280,
-        processes=256,
-        address_space_mb=None,
-        cpu_seconds=600,
-        open_files=1024,
-        file_mb=256,
-        tmp_mb=256,
-        home_mb=64,
-        output_bytes=16 * 2**20,
-    )
+    limits = replace(AGENT_LIMITS, memory_mb=1280)
     request_tokens = 8_000
     skills_folder = "/home/agent/.agents/skills"
     own_files: tuple[str, ...] = (".opencode/*",)
