@@ -12,10 +12,11 @@ from engine.agents import tool_call
 from engine.conftest import CommandResult, Make, Run, run, run_at, skill  # noqa: F401 - fixtures
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
-from upskill.errors import UsageError
+from upskill.errors import UsageError, WindowExceeded
 from upskill.sandbox.profile import find_interpreter
 from upskill.settings import resolve_settings
 from upskill.workflows.evaluating import schedule
+from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
 from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.evaluating.typed_again import TypedAgain
 from upskill.workflows.list_runs import trials_of
@@ -182,7 +183,7 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
     skill: Make,  # noqa: F811
     run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
 ) -> None:
-    words = ("busy", "down", "half", "late", "tokens", "turns", "hog", "right")
+    words = ("busy", "down", "half", "late", "tokens", "turns", "hog", "cut", "filtered", "right")
     mark = f"mark{uuid.uuid4().hex}"
 
     def behave(asked: ReceivedRequest) -> Behaviour:
@@ -204,6 +205,10 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
                 return Behaviour(fault="cut")
             case "late":
                 return Behaviour(fault="stall")
+            case "cut":
+                return Behaviour(text="done, but", finish_reason="length")
+            case "filtered":
+                return Behaviour(text="done, but", finish_reason="content_filter")
             case "right" if not first:
                 return Behaviour(text="done")
         called = tool_call(asked, "exec_command", cmd=work[word])
@@ -228,6 +233,8 @@ def test_what_the_provider_did_is_errored_and_what_the_model_did_is_scored(
         "tokens": "scored: token limit",
         "turns": "scored: turn limit",
         "hog": "scored: memory limit",
+        "cut": "scored: cut",
+        "filtered": "scored: filtered",
         "right": "scored: answered",
     }
     trials = by_word(ran, words)
@@ -273,3 +280,39 @@ def test_a_cap_of_the_run_ends_a_trial_unmeasured_and_the_run_is_resumed_with_th
         assert f"--agent-bin {CODEX}" in str(caught.value.hint)
         resume(ran.run, typed=TypedAgain(settings=today, agent_bin=CODEX))
     assert [_outcome(trial) for trial in trials_of(ran.run)][-1] == "scored: answered"
+
+
+def test_an_answer_that_is_not_whole_is_scored_although_the_agent_takes_it_for_an_error(
+    skill: Make,  # noqa: F811
+    run_at: Callable[..., tuple[CommandResult, Provider]],  # noqa: F811
+) -> None:
+    """Claude Code exits with 1 then. Longer answers may come with the skill: lost, they would be lost on one side."""
+    words = ("cut", "filtered", "over")
+    too_long = {"message": "This model's maximum context length is 8192 tokens.", "code": "context_length_exceeded"}
+    does = {
+        "cut": Behaviour(text="done, but", finish_reason="length"),
+        "filtered": Behaviour(text="done, but", finish_reason="content_filter"),
+        "over": Behaviour(status=400, error=too_long),
+    }
+    ran, _ = run_at(
+        skill(cases(words, "mark")),
+        lambda asked: does[word_of(asked, words)],
+        harness="claude-code",
+        agent_bin=CODEX.parent / "claude",
+        baseline=False,
+        max_retries=0,
+    )
+    assert ended(ran, words) == {"cut": "scored: cut", "filtered": "scored: filtered", "over": "scored: overflow"}
+
+
+def test_a_model_whose_window_does_not_hold_what_the_agent_says_itself_is_not_asked(
+    skill: Make,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    with Provider(lambda _: Behaviour(text="done"), window=4_000) as provider:
+        flags = {"models": ("any",), "base_url": provider.url, "harness": "codex"}
+        settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
+        order = EvaluationOrder(skill=skill(cases(("right",), "mark")), agent_bin=CODEX)
+        with pytest.raises(WindowExceeded, match="the harness codex does not fit"):
+            prepare(order, settings.values)
+        assert provider.requests == []

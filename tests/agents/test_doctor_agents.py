@@ -62,9 +62,9 @@ def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it
     assert require_fit_agent("codex", program, run=True, progress=SILENT) == ()
     newer = replace(program, version="9.9.9")
     (planned,) = require_fit_agent("codex", newer, run=False, progress=SILENT)
-    assert "it is examined before the run" in planned
+    assert "it is checked before the run" in planned
     (note,) = require_fit_agent("codex", newer, run=True, progress=SILENT)
-    assert "codex 9.9.9 is not a version that upskill was measured with (0.166.0)" in note
+    assert "codex 9.9.9 is not a version that upskill was tested with (0.166.0)" in note
     assert "it passed `upskill doctor --harness codex`" in note
     (found,) = doctor_agent._examined.values()
     expect_fit(found)
@@ -92,6 +92,6 @@ def test_an_agent_that_does_not_work_is_not_ok_and_does_not_measure(tmp_path: Pa
     assert any("exit code 7: this agent is broken" in problem for problem in agent["problems"]), agent
     measured = forker.run("eval", str(skill), "-m", f"scripted/{script}", "--yes", *which, cwd=tmp_path)
     assert measured.returncode == 3, measured.stderr
-    assert "codex 9.9.9 is not a version that upskill was measured with" in measured.stderr
-    assert "did not pass the examination" in measured.stderr
+    assert "codex 9.9.9 is not a version that upskill was tested with" in measured.stderr
+    assert "did not pass the check" in measured.stderr
     assert not (tmp_path / "runs").exists(), "nothing was run"

@@ -8,6 +8,8 @@ import pytest
 
 from agents import zebra
 from agents.router import Asked, Policy, serve
+from engine.agents import tool_call
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain.other_skills import read_among
 from upskill.domain.trigger import TriggerResult
 from upskill.settings import resolve_settings
@@ -58,7 +60,11 @@ def measured(
         return trigger(order, settings=settings), dict(router.drawn.loaded)
 
 
-@pytest.mark.parametrize("agent", zebra.PROGRAMS)
+QUICK = [pytest.param(agent, marks=pytest.mark.full) if agent == "opencode" else agent for agent in zebra.PROGRAMS]
+"""opencode takes 20 s for this, and what is tested is the same for all agents."""
+
+
+@pytest.mark.parametrize("agent", QUICK)
 def test_an_agent_loads_the_skill_where_it_should_and_is_stopped_there(
     agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +80,32 @@ def test_an_agent_loads_the_skill_where_it_should_and_is_stopped_there(
     }
     names = {tally.prompt.prompt: tally.prompt.id for tally in score.tallies}
     assert ends == {names[SHOULD[0]]: ("stopped", 1), names[NEAR[0]]: ("answered", 2)}
+
+
+def test_a_load_in_the_third_turn_counts_and_no_fourth_is_bought(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zebra.settle(monkeypatch, tmp_path)
+    skill = zebra.make_skill(tmp_path, {})
+    (skill / "evals").mkdir()
+    prompts = [{"prompt": one, "should_load": one == SHOULD[0]} for one in (SHOULD[0], NEAR[0])]
+    (skill / "evals" / "triggers.json").write_text(json.dumps(prompts), encoding="utf-8")
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        turns = sum(message["role"] == "tool" for message in asked.body["messages"])
+        loads = turns == 2 and SHOULD[0] in str(asked.body["messages"])
+        command = f"cat /home/agent/.agents/skills/{zebra.NAME}/SKILL.md" if loads else f"echo turn {turns}"
+        return tool_call(asked, "exec_command", cmd=command)
+
+    with Provider(behave) as provider:
+        flags = {"models": ("any",), "base_url": provider.url, "harness": "codex", "runs_dir": str(tmp_path / "runs")}
+        settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
+        result = trigger(TriggerOrder(skill=skill, agent_bin=zebra.BINARIES / "codex"), settings=settings)
+    (score,) = result.scores
+    assert {tally.prompt.prompt: tally.loads for tally in score.tallies} == {SHOULD[0]: 1, NEAR[0]: 0}
+    ended = list(trials_of(tmp_path / result.run / "trials" / "alone"))
+    assert {trial.calls for trial in ended} == {3}
+    assert {trial.outcome.end for trial in ended if trial.outcome.kind == "scored"} == {"stopped", "turn limit"}
 
 
 @pytest.mark.full

@@ -1,25 +1,24 @@
 """`commands`: a pattern that a command of the model must match, or that none may match."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Need, ObjectKind, Submission, shown, string_problems, strings_of
+from upskill.checks.kind import Submission, shown, string_problems, strings_of
 from upskill.checks.regex import Regex, first_match
 from upskill.checks.shell_commands import SimpleCommand, simple_commands
-from upskill.checks.trajectory import NEEDS_TRAJECTORY, trajectory_of, unseen_calls, where
+from upskill.checks.trajectory import TrajectoryKind, trajectory_of, unseen_calls, where
 from upskill.domain.case import Json
 from upskill.domain.trajectory import ToolCall, Trajectory
 
 MOST_SHOWN = 5
 
 
-class Commands(ObjectKind):
+class Commands(TrajectoryKind):
     """Passes when each pattern of `ran` matches the beginning of a command, and no pattern of `not_ran` any part."""
 
     name = "commands"
     keys = ("ran", "not_ran")
     short_for = "ran"
-    of_the_way = True
     too_weak = "`not_ran` alone asks for nothing; add `ran`, or a check of the result"
     rules = (
         "A command line is split where a shell begins another command; each is matched by itself, as written and "
@@ -50,19 +49,11 @@ class Commands(ObjectKind):
             problems.append("`commands` is empty, so it checks nothing")
         return problems
 
-    def describe(self, spec: Json) -> str:
-        wanted = self.as_object(spec)
-        parts = [
+    def asked(self, wanted: Mapping[str, Json]) -> list[str]:
+        return [
             *(f"runs a command that begins with the pattern {one}" for one in strings_of(wanted.get("ran", []))),
             *(f"runs no command that matches the pattern {one}" for one in strings_of(wanted.get("not_ran", []))),
         ]
-        return f"the model {' and '.join(parts)}" if parts else super().describe(spec)
-
-    def needs(self, spec: Json) -> frozenset[Need]:
-        return NEEDS_TRAJECTORY
-
-    def reads_words(self, spec: Json) -> bool:
-        return False
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Says which command matched, or what was run instead. A pattern that takes too long raises."""

@@ -2,15 +2,15 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice
 
 from upskill.checks.commands import commands_of
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Need, ObjectKind, Submission, listed, shown, string_problems, strings_of
+from upskill.checks.kind import Submission, listed, shown, string_problems, strings_of
 from upskill.checks.shell_commands import SimpleCommand
-from upskill.checks.trajectory import NEEDS_TRAJECTORY, trajectory_of, unseen_calls, where
+from upskill.checks.trajectory import TrajectoryKind, trajectory_of, unseen_calls, where
 from upskill.domain.case import Json
 from upskill.domain.trajectory import ToolCall
 from upskill.sandbox import WORKSPACE
@@ -43,13 +43,12 @@ _BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 _GLOB = re.compile(r"[*?\[]")
 
 
-class FilesRead(ObjectKind):
+class FilesRead(TrajectoryKind):
     """Passes when each file of `read` was read, and none of `not_read` was."""
 
     name = "files_read"
     keys = ("read", "not_read")
     short_for = "read"
-    of_the_way = True
     too_weak = "`not_read` alone asks for nothing; add `read`, or a check of the result"
     rules = (
         "A name is a path in the working folder, or an absolute path; `*` also matches folders.",
@@ -70,19 +69,11 @@ class FilesRead(ObjectKind):
             problems.append("`files_read` is empty, so it checks nothing")
         return problems
 
-    def describe(self, spec: Json) -> str:
-        wanted = self.as_object(spec)
-        parts = [
+    def asked(self, wanted: Mapping[str, Json]) -> list[str]:
+        return [
             *(f"reads {listed(strings_of(wanted[key]))}" for key in ("read",) if key in wanted),
             *(f"does not read {listed(strings_of(wanted[key]))}" for key in ("not_read",) if key in wanted),
         ]
-        return f"the model {' and '.join(parts)}" if parts else super().describe(spec)
-
-    def needs(self, spec: Json) -> frozenset[Need]:
-        return NEEDS_TRAJECTORY
-
-    def reads_words(self, spec: Json) -> bool:
-        return False
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Says which file was read and by what."""

@@ -1,11 +1,12 @@
 """`tools`: which tools a model used, which it did not, in which order, and how often."""
 
 from collections import Counter
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Need, ObjectKind, Submission, string_problems, strings_of, type_name
-from upskill.checks.trajectory import NEEDS_TRAJECTORY, shown_call, trajectory_of, unseen_calls
+from upskill.checks.kind import Submission, string_problems, strings_of, type_name
+from upskill.checks.trajectory import TrajectoryKind, shown_call, trajectory_of, unseen_calls
 from upskill.domain.case import Json
 from upskill.domain.text import count
 from upskill.domain.trajectory import TOOL_KINDS, ToolCall, Trajectory
@@ -14,13 +15,12 @@ _LISTS = ("used", "forbidden", "order")
 _TOO_CLOSE = 0.9
 
 
-class Tools(ObjectKind):
+class Tools(TrajectoryKind):
     """Passes when every tool of `used` and `order` was used, none of `forbidden`, and none more than `at_most`."""
 
     name = "tools"
     keys = (*_LISTS, "at_most")
     short_for = "used"
-    of_the_way = True
     too_weak = "`tools` asks only what was not done; add `used`, or a check of the result"
     rules = (
         f"A tool is named by its kind ({', '.join(f'`{kind}`' for kind in TOOL_KINDS)}) or as the agent names it.",
@@ -40,21 +40,13 @@ class Tools(ObjectKind):
             problems.append("`tools` is empty, so it checks nothing")
         return problems
 
-    def describe(self, spec: Json) -> str:
-        wanted = self.as_object(spec)
-        parts = [
+    def asked(self, wanted: Mapping[str, Json]) -> list[str]:
+        return [
             *(f"uses {_listed(wanted[key])}" for key in ("used",) if key in wanted),
             *(f"does not use {_listed(wanted[key])}" for key in ("forbidden",) if key in wanted),
             *(f"uses in this order {_listed(wanted[key])}" for key in ("order",) if key in wanted),
             *(f"makes at most {_most_words(wanted[key])}" for key in ("at_most",) if key in wanted),
         ]
-        return f"the model {' and '.join(parts)}" if parts else super().describe(spec)
-
-    def needs(self, spec: Json) -> frozenset[Need]:
-        return NEEDS_TRAJECTORY
-
-    def reads_words(self, spec: Json) -> bool:
-        return False
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Everything that is wrong is named; a pass says what was used."""

@@ -1,6 +1,9 @@
 """What checks of the way share: the recorded tool calls of an answer, and the error where none were recorded."""
 
-from upskill.checks.kind import Need, Submission, shown
+from collections.abc import Mapping
+
+from upskill.checks.kind import Need, ObjectKind, Submission, shown
+from upskill.domain.case import Json
 from upskill.domain.trajectory import MOST_CALLS, MOST_CHARACTERS, ToolCall, Trajectory
 
 NEEDS_TRAJECTORY: frozenset[Need] = frozenset({"trajectory"})
@@ -8,6 +11,26 @@ NEEDS_TRAJECTORY: frozenset[Need] = frozenset({"trajectory"})
 
 class NotRecorded(Exception):
     """What a check asks for was not recorded with this answer: nothing is known, and the answer has not failed."""
+
+
+class TrajectoryKind(ObjectKind):
+    """A kind that looks at the tool calls of an answer and not at its words."""
+
+    of_the_way = True
+
+    def asked(self, wanted: Mapping[str, Json]) -> list[str]:
+        """What the model must and must not do, each in words that follow "the model"."""
+        raise NotImplementedError
+
+    def describe(self, spec: Json) -> str:
+        asked = self.asked(self.as_object(spec))
+        return f"the model {' and '.join(asked)}" if asked else super().describe(spec)
+
+    def needs(self, spec: Json) -> frozenset[Need]:
+        return NEEDS_TRAJECTORY
+
+    def reads_words(self, spec: Json) -> bool:
+        return False
 
 
 def trajectory_of(submission: Submission) -> Trajectory:

@@ -26,7 +26,7 @@ COMMANDS = {
     "runs": "List past runs and their results; remove old ones.",
     "settings": "Show every setting and where its value comes from.",
     "trace": "Show what upskill reads from a recorded session.",
-    "trigger": "Measure when a model loads a skill, and when it should not.",
+    "trigger": "Measure whether models load a skill when they should.",
     "trust": "Trust the settings file of a project.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""

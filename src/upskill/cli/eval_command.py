@@ -103,7 +103,7 @@ class _Runs(click.ParamType[int | None]):
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
-@options.AMONG
+@options.among(f"Other skills beside this one, in every arm: {options.OTHER_SKILLS}")
 @options.AGENT_BIN
 @options.SANDBOX
 @options.MAX_TURNS

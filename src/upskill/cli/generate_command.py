@@ -69,12 +69,7 @@ _DASHES = ("–", "—", "‑")
     is_flag=True,
     help="Revise only the description of --from SKILL, on its trigger prompts; the body stays as it is.",
 )
-@click.option(
-    "--among",
-    multiple=True,
-    metavar="DIR|bundled|N",
-    help="With --description-only: other skills beside this one, as in `upskill trigger`; may be repeated.",
-)
+@options.among("With --description-only: other skills beside this one, as in `upskill trigger`; may be repeated.")
 @options.teacher("The model that writes the skill.  [default: the strongest with a key]")
 @options.TEACHER_BASE_URL
 @click.option("--test-gen-model", metavar="MODEL", help="The model that writes the cases.  [default: the teacher]")

@@ -83,13 +83,14 @@ SANDBOX = click.option(
     help="What confines programs; docker: containers of the image $UPSKILL_SANDBOX_IMAGE; none runs programs on this "
     "machine with your rights.  [default: bubblewrap]",
 )
-AMONG = click.option(
-    "--among",
-    multiple=True,
-    metavar="DIR|bundled|N",
-    help="Other skills beside this one, in every arm: a folder of skills, those that come with the coding agent, or N "
-    "that ship with upskill; may be repeated.",
+OTHER_SKILLS = (
+    "a folder of skills, those that come with the coding agent, or N that ship with upskill; may be repeated."
 )
+
+
+def among(help: str) -> Option:
+    """Which other skills are offered, too."""
+    return click.option("--among", multiple=True, metavar="DIR|bundled|N", help=help)
 
 
 # Settings.

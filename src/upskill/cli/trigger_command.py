@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
 @options.harness(auto="agent")
 @options.AGENT_BIN
-@options.AMONG
+@options.among(f"Measure it again beside other skills: {options.OTHER_SKILLS}")
 @options.SANDBOX
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS

@@ -176,9 +176,10 @@ class Trial:
     def lost_answers(self) -> int:
         """Answers that were lost, retries included: one for each lost request, however the trial ended.
 
-        A trial that errored without a failed request lost the answer that it had, in a sandbox or a check.
+        A trial that errored without a lost request lost the answer that it had, in a sandbox, an agent or a check. A
+        request of it that was refused and then answered explains nothing: it may have had many.
         """
-        if self.lost or self.refused or not isinstance(self.outcome, Errored):
+        if self.lost or not isinstance(self.outcome, Errored):
             return self.lost
         return int(self.outcome.was_run and self.outcome.fault not in TURNED_AWAY)
 
@@ -235,4 +236,5 @@ class Trial:
             files=files,
             served_model=served,
             trajectory=trajectory,
+            outside=tuple(map(clean, self.outside)),
         )

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from upskill.domain import Interval
 from upskill.domain.case import Json
 from upskill.domain.description import DescriptionComparison, DescriptionRevision
 from upskill.domain.evaluation import Required
@@ -18,6 +17,7 @@ from upskill.reporting.lines import print_lines
 from upskill.reporting.requirements import generate_requirements
 from upskill.reporting.result_notes import ResultNote, merged_notes, unmet_notes
 from upskill.reporting.terminal import TerminalResult, most_rows
+from upskill.reporting.trigger_report import interval_json, rate_json
 from upskill.reporting.wording import confidence_interval, spent_on
 
 MOST_REASON = 200
@@ -153,7 +153,7 @@ def revision_json(revision: DescriptionRevision | None) -> Json:
                 "worse": list(one.worse),
                 "gain": one.gain,
                 "mean": None if one.lift is None else one.lift.mean,
-                "interval": None if one.lift is None else _interval_json(one.lift.cases_like_these),
+                "interval": None if one.lift is None else interval_json(one.lift.cases_like_these),
                 "confidence": None if one.lift is None else one.lift.confidence,
                 "sentence": one.sentence,
                 "before": _score_json(one.before),
@@ -169,24 +169,9 @@ def _score_json(score: TriggerScore) -> Json:
         "model": score.student,
         "company": score.company,
         "verdict": score.verdict,
-        "recall": _rate_json(score.recall),
-        "near_miss": _rate_json(score.near_miss),
+        "recall": rate_json(score.recall),
+        "near_miss": rate_json(score.near_miss),
         "j": score.j,
-        "interval": _interval_json(score.interval),
+        "interval": interval_json(score.interval),
         "errored": score.errored,
     }
-
-
-def _rate_json(rate: TriggerRate | None) -> Json:
-    if rate is None:
-        return None
-    return {
-        "rate": rate.rate,
-        "interval": _interval_json(rate.interval),
-        "prompts": rate.prompts,
-        "answers": rate.answers,
-    }
-
-
-def _interval_json(interval: Interval | None) -> Json:
-    return None if interval is None else [interval.low, interval.high]

@@ -31,10 +31,12 @@ def show_agent(found: AgentDiagnosis, facts: SandboxFacts, *, console: Console) 
 
 def agent_lines(found: AgentDiagnosis, facts: SandboxFacts) -> list[str]:
     """The important line last."""
-    measured = "measured" if found.known else "not a version that was measured: this check stands in for that"
+    tested = (
+        "tested with upskill" if found.known else "not tested with upskill: this check decides whether it can measure"
+    )
     lines = [
         f"agent     {found.harness}, {found.path}",
-        f"version   {found.version}, {measured}",
+        f"version   {found.version}, {tested}",
         f"sandbox   {facts.backend} {facts.version or ''}".rstrip(),
         f"requests  {found.requests} to the model; {_steps(found)}",
         f"outside   {_outside(found)}",

@@ -113,7 +113,7 @@ def turn_words(loads: Loads) -> str | None:
     """When the skill was loaded, typically; `None` where that is not known."""
     if loads.turn is None:
         return None
-    return f"typically loaded in turn {loads.turn:g}" if loads.turn else "typically in the first request"
+    return f"typically loaded in turn {loads.turn:g}" if loads.turn else "typically loaded in the first request"
 
 
 def instead_words(loads: Loads) -> str | None:

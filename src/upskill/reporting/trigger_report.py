@@ -19,7 +19,7 @@ from upskill.reporting.wording import dollars
 
 TRIGGER_SCHEMA = "upskill.trigger/1"
 WRITTEN_SCHEMA = "upskill.written_triggers/1"
-_STYLES = {"triggers well": "green", "does not trigger well": "red", "undecided": "yellow", "invalid": "bold red"}
+_STYLES = {"triggers well": "bright_blue", "does not trigger well": "dark_orange"}
 _MOST_WRONG = 5
 """Prompts of each kind that are listed for a model, unless all are asked for."""
 
@@ -49,29 +49,31 @@ def _score_json(score: TriggerScore) -> Json:
         "harness": score.harness,
         "company": score.company,
         "others": score.others,
-        "recall": _rate_json(score.recall),
-        "near_miss": _rate_json(score.near_miss),
-        "precision": _rate_json(score.precision),
+        "recall": rate_json(score.recall),
+        "near_miss": rate_json(score.near_miss),
+        "precision": rate_json(score.precision),
         "j": score.j,
-        "interval": _interval_json(score.interval),
+        "interval": interval_json(score.interval),
         "verdict": score.verdict,
         "errored": score.errored,
         "prompts": [_tally_json(tally) for tally in score.tallies],
     }
 
 
-def _rate_json(rate: TriggerRate | None) -> Json:
+def rate_json(rate: TriggerRate | None) -> Json:
+    """A rate with its interval; null where nothing was measured."""
     if rate is None:
         return None
     return {
         "rate": rate.rate,
-        "interval": _interval_json(rate.interval),
+        "interval": interval_json(rate.interval),
         "prompts": rate.prompts,
         "answers": rate.answers,
     }
 
 
-def _interval_json(interval: Interval | None) -> Json:
+def interval_json(interval: Interval | None) -> Json:
+    """Both ends; null where there is no interval."""
     return None if interval is None else [interval.low, interval.high]
 
 
@@ -141,7 +143,7 @@ def _j_words(score: TriggerScore) -> str:
 def _company(score: TriggerScore) -> str:
     if score.company == "alone":
         return "alone"
-    return "in company" if score.others is None else f"among {count(score.others, 'other')}"
+    return "among others" if score.others is None else f"among {count(score.others, 'other')}"
 
 
 def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = False) -> None:
@@ -161,7 +163,7 @@ def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = 
             Text(rate_words(score.near_miss)),
             Text(rate_words(score.precision)),
             Text(j),
-            Text(score.verdict, style=_STYLES[score.verdict]),
+            Text(score.verdict, style=_STYLES.get(score.verdict, "dim")),
         )
     print_table(table, console)
     for line in (*wrong_lines(result, most=None if verbose else _MOST_WRONG), *_method_lines(result)):

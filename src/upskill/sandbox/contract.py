@@ -10,6 +10,8 @@ from upskill.errors import EngineError, UpskillError
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
+MOST_READ_ONLY = 500
+"""Files that a sandbox is opened with, one by one. More come as a mounted folder."""
 
 Backend = Literal["bubblewrap", "docker", "none"]
 """`docker` was never run on a real engine. `none` confines nothing: it must be asked for, and every report says so."""

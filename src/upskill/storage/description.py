@@ -50,7 +50,7 @@ def _place(head: str, value: str) -> tuple[int, int, str]:
         # A value with a colon and without quotes, which is read as if it had them: it is all on one line.
         lines = list(_LINE.finditer(head))
         if len(lines) != 1:
-            raise ValueError("the frontmatter of SKILL.md is not valid YAML; mend it first") from None
+            raise ValueError("the frontmatter of SKILL.md is not valid YAML; repair it first") from None
         return lines[0].start("value"), lines[0].end("value"), value
     pairs = tree.value if isinstance(tree, yaml.MappingNode) else []
     found = [one for key, one in pairs if isinstance(key, yaml.ScalarNode) and key.value == KEY]

@@ -79,6 +79,8 @@ class Requests:
         }
         if (skill := self.skill_in(arm)) is not None:
             seen["skill"] = [[file.path, file.sha256, file.executable] for file in skill.files]
+            if self._trial_limits.setup.program is not None:
+                seen["name"] = skill.name  # of its folder, if its text has none: an agent lists it so
         if self.forces(arm):
             seen["forced"] = True
         return seen

@@ -66,7 +66,7 @@ def examine_installed(
 
 
 def require_fit_agent(harness: str, program: AgentProgram | None, *, run: bool, progress: Progress) -> tuple[str, ...]:
-    """Notes on an agent whose version was never measured: it is examined first, once per process.
+    """Notes on an agent whose version was never tested: it is examined first, once per process.
 
     Without `run`, where only the plan is shown, the note says that it will be. Raises where the examination fails.
     """
@@ -74,16 +74,16 @@ def require_fit_agent(harness: str, program: AgentProgram | None, *, run: bool, 
     if program is None or not isinstance(loaded, CodingAgent) or program.version in loaded.adapter.known_versions:
         return ()
     known = ", ".join(loaded.adapter.known_versions)
-    which = f"{harness} {program.version} is not a version that upskill was measured with ({known})"
+    which = f"{harness} {program.version} is not a version that upskill was tested with ({known})"
     if not run:
-        return (f"{which}; it is examined before the run, as by `upskill doctor --harness {harness}`",)
+        return (f"{which}; it is checked before the run, as by `upskill doctor --harness {harness}`",)
     key = (harness, program.path, program.version)
     if key not in _examined:
         _examined[key] = examine_agent(loaded.adapter, program, progress=progress)
     found = _examined[key]
     if not found.ok:
         raise EngineError(
-            f"{which}, and it did not pass the examination",
+            f"{which}, and it did not pass the check",
             problems=found.problems,
             hint=f"run `upskill doctor --harness {harness}` to see all of it, or install version {known}",
         )

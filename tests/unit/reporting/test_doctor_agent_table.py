@@ -33,7 +33,7 @@ def test_an_agent_that_did_everything_is_ok() -> None:
     assert FOUND.ok
     lines = agent_lines(FOUND, FACTS)
     assert lines[-1] == "codex 0.166.0: ok"
-    assert "version   0.166.0, measured" in lines
+    assert "version   0.166.0, tested with upskill" in lines
     assert "requests  3 to the model; skill listed, skill loaded after turn 1, file written, finished" in lines
     assert "outside   it tried to reach nothing" in lines
     assert "files     2 outside of the workspace, gone with the sandbox: /home/agent/.codex" in lines
@@ -68,7 +68,7 @@ def test_what_was_refused_outside_is_named_and_a_new_version_is_no_problem_by_it
     assert found.ok
     text = "\n".join(agent_lines(found, FACTS))
     assert "it tried to reach registry.example:443; refused" in text
-    assert "9.9.9, not a version that was measured" in text
+    assert "9.9.9, not tested with upskill" in text
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -40,9 +40,20 @@ WORDS: tuple[Word, ...] = (
         "checks?",
     ),
     _word(
+        "coding agent",
+        "Codex, Claude Code or opencode, as you have installed it. upskill runs it in the sandbox with the model that "
+        "is measured.",
+        "coding agents?",
+    ),
+    _word(
         "errored",
         "An answer that was lost to a fault outside the model: a dead server, a rate limit, a crashed check. It is "
         "never counted as a failure.",
+    ),
+    _word(
+        "forced",
+        "The coding agent is told to load the skill before its model begins. With the harness agent the skill is "
+        "given: its text is in the first message.",
     ),
     _word(
         "harness",
@@ -78,6 +89,10 @@ WORDS: tuple[Word, ...] = (
         "the skill match those without it, and loads do not go with easy or hard cases.",
     ),
     _word("no verdict", "Too many answers were lost to errors, so nothing is concluded."),
+    _word(
+        "other skills",
+        "Skills beside the measured one, in every arm. Bundled skills come with a coding agent.",
+    ),
     _word(
         "pair",
         "The same model, case and repeat, once without the skill and once with it. If either answer errored, the pair "

@@ -15,7 +15,21 @@ from upskill.trials.agent_setup import AgentProgram, AgentSetup
 
 Json = Mapping[str, Any]
 
+AGENT_LIMITS = Limits(
+    memory_mb=1024,
+    processes=256,
+    address_space_mb=None,
+    cpu_seconds=600,
+    open_files=1024,
+    file_mb=256,
+    tmp_mb=256,
+    home_mb=64,
+    output_bytes=16 * 2**20,
+)
+"""What the sandbox of a coding agent may use, unless its adapter says otherwise."""
+
 __all__ = [
+    "AGENT_LIMITS",
     "AgentAdapter",
     "AgentEvents",
     "AgentProgram",

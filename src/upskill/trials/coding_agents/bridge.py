@@ -25,9 +25,14 @@ from upskill.trials.coding_agents.streams import Dialect, failure, pulse, stream
 PORT = 8799
 """Where agents find their model, on loopback inside the sandbox."""
 BASE_URL = f"http://127.0.0.1:{PORT}"
-MOST_BODY_BYTES = 32 * 2**20
+MOST_BODY_BYTES = 16 * 2**20
+"""Of all requests of one agent that are being read or answered, together: read as JSON they take many times as much."""
 MOST_CONNECTIONS = 16
-"""At a time; others wait. Together they bound what a program inside can make this process hold."""
+"""At a time. Others wait to be accepted: until then they take no descriptor of this process."""
+MOST_REFUSED = 200
+"""Addresses outside that are noted. A program inside can ask for as many as it likes."""
+PULSE_SECONDS = 2.0
+"""A sign of life that cannot be sent within this time is to somebody who does not read."""
 CHUNK = 1 << 16
 QUIET_SECONDS = 20.0
 """After so long without an answer, an agent hears that it is still to come: Claude Code and opencode give up, or ask
@@ -59,7 +64,7 @@ class SocketFolder:
         self._handle: int | None = None
         self.path = self._folder / "model.sock"
 
-    async def listen(self) -> anyio.abc.Listener[anyio.abc.SocketStream]:
+    async def listen(self) -> anyio.abc.SocketListener:
         """Listen there. Everybody may write to the socket, because an unprivileged user must; few can reach it."""
         short: Path = self.path
         if sys.platform == "linux":
@@ -85,33 +90,49 @@ class ModelBridge:
     answer: Answer
     failed: Callable[[Exception], None]
     refused: list[str] = field(default_factory=list)
-    """What the agent tried to reach outside, in that order."""
+    """What the agent tried to reach outside, in that order, each once."""
+    _room: "_Room" = field(default_factory=lambda: _Room(MOST_BODY_BYTES))
     _places: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(MOST_CONNECTIONS))
+
+    async def serve_all(self, listener: anyio.abc.SocketListener) -> None:
+        """Every connection, so many at a time, until cancelled."""
+        async with anyio.create_task_group() as group:
+            while True:
+                # First a place: what is accepted takes a descriptor, and the whole process has few of them.
+                await self._places.acquire()
+                group.start_soon(self._serve_in_its_place, await listener.accept())
+
+    async def _serve_in_its_place(self, connection: anyio.abc.SocketStream) -> None:
+        try:
+            await self.serve(connection)
+        finally:
+            self._places.release()
 
     async def serve(self, connection: anyio.abc.SocketStream) -> None:
         """One connection, one request after the other, until either side has had enough."""
-        async with connection, self._places:
+        async with connection:
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
                 await self._converse(connection)
 
     async def _converse(self, connection: anyio.abc.SocketStream) -> None:
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
         while True:
-            try:
-                request, body = await _receive(http, connection)
-            except h11.RemoteProtocolError:
-                return
-            if request is None:
-                return
-            line = _Line(http, connection)
-            reply = await self._reply(request, body, line)
+            with self._room.share() as share:
+                try:
+                    request, body = await _receive(http, connection, share)
+                except h11.RemoteProtocolError:
+                    return
+                if request is None:
+                    return
+                line = _Line(http, connection)
+                reply = await self._reply(request, body, line, share)
             if not await line.send(reply, head_only=request.method == b"HEAD"):
                 return
             if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
                 return
             http.start_next_cycle()
 
-    async def _reply(self, request: h11.Request, body: bytes | None, line: "_Line") -> _Reply:
+    async def _reply(self, request: h11.Request, body: bytes | None, line: "_Line", share: "_Share") -> _Reply:
         method, target = request.method.decode("ascii", "replace"), request.target.decode("utf-8", "replace")
         if method == "CONNECT":
             return self._refuse(target)
@@ -129,14 +150,16 @@ class ModelBridge:
         dialect = next((spoken for ending, spoken in ROUTES.items() if path.endswith(ending)), None)
         if method != "POST" or dialect is None:
             return _Reply(status=404, body=b'{"error": {"message": "there is nothing here"}}')
-        return await self._ask(dialect, request, body, line)
+        return await self._ask(dialect, request, body, line, share)
 
-    async def _ask(self, dialect: Dialect, request: h11.Request, body: bytes | None, line: "_Line") -> _Reply:
+    async def _ask(
+        self, dialect: Dialect, request: h11.Request, body: bytes | None, line: "_Line", share: "_Share"
+    ) -> _Reply:
         try:
-            asked = json.loads(_plain(request, body))
+            asked = json.loads(_plain(request, body, share))
             if not isinstance(asked, dict):
                 raise TypeError("a request is a JSON object")
-        except (ValueError, TypeError, zlib.error, OSError, EOFError) as error:
+        except (ValueError, TypeError, zlib.error, OSError, EOFError, RecursionError) as error:
             return _Reply(status=400, body=failure(dialect, f"the request cannot be read: {error}"))
         answer = await self._answer(dialect, asked, line)
         if isinstance(answer, RequestRefused):
@@ -163,11 +186,51 @@ class ModelBridge:
         return answer
 
     def _refuse(self, target: str) -> _Reply:
-        self.refused.append(target[:200])
+        if target[:200] not in self.refused and len(self.refused) < MOST_REFUSED:
+            self.refused.append(target[:200])
         return _Reply(status=403, body=b'{"error": {"message": "there is no network here"}}')
 
 
-async def _receive(http: h11.Connection, connection: anyio.abc.SocketStream) -> tuple[h11.Request | None, bytes | None]:
+@dataclass(slots=True)
+class _Room:
+    """The bytes that all requests of one agent may still take."""
+
+    left: int
+
+    def share(self) -> "_Share":
+        return _Share(self)
+
+
+@dataclass(slots=True)
+class _Share:
+    """What one request has taken of them. Given back at the end of a `with` block."""
+
+    room: _Room
+    taken: int = 0
+
+    def __enter__(self) -> "_Share":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.room.left += self.taken
+        self.taken = 0
+
+    @property
+    def left(self) -> int:
+        return self.room.left
+
+    def take(self, size: int) -> bool:
+        """False where there is not as much."""
+        if size > self.room.left:
+            return False
+        self.room.left -= size
+        self.taken += size
+        return True
+
+
+async def _receive(
+    http: h11.Connection, connection: anyio.abc.SocketStream, share: _Share
+) -> tuple[h11.Request | None, bytes | None]:
     """A request and its body, `None` for a body that is too large; no request at the end of the connection."""
     request: h11.Request | None = None
     body = bytearray()
@@ -184,7 +247,7 @@ async def _receive(http: h11.Connection, connection: anyio.abc.SocketStream) -> 
         elif isinstance(event, h11.Request):
             request = event
         elif isinstance(event, h11.Data):
-            large = large or len(body) + len(event.data) > MOST_BODY_BYTES
+            large = large or not share.take(len(event.data))
             if not large:
                 body += event.data
         elif isinstance(event, h11.EndOfMessage):
@@ -194,7 +257,7 @@ async def _receive(http: h11.Connection, connection: anyio.abc.SocketStream) -> 
             return (request, b"") if event is h11.PAUSED and request is not None else (None, None)
 
 
-def _plain(request: h11.Request, body: bytes | None) -> bytes:
+def _plain(request: h11.Request, body: bytes | None, share: _Share) -> bytes:
     if body is None:
         raise ValueError("it is too large")
     coding = next((value for name, value in request.headers if name == b"content-encoding"), b"identity")
@@ -204,8 +267,8 @@ def _plain(request: h11.Request, body: bytes | None) -> bytes:
         case b"gzip" | b"deflate":
             # A few bytes can unpack to more than this machine has.
             unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-            plain = unpacking.decompress(body, MOST_BODY_BYTES + 1)
-            if len(plain) > MOST_BODY_BYTES:
+            plain = unpacking.decompress(body, share.left + 1)
+            if not share.take(len(plain)):
                 raise ValueError("it is too large")
             return plain
         case _:
@@ -225,11 +288,14 @@ class _Line:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
                 await anyio.sleep(QUIET_SECONDS)
-                with anyio.CancelScope(shield=True):  # half of a sign would spoil what follows
+                # Half of a sign would spoil what follows; but nobody may be waited for who does not read.
+                with anyio.move_on_after(PULSE_SECONDS, shield=True) as sending:
                     if not self._begun:
                         self._begun = True
                         await self._write(h11.Response(status_code=200, headers=[("content-type", STREAM)]))
                     await self._write(h11.Data(data=sign))
+                if sending.cancelled_caught:
+                    return
 
     async def send(self, reply: _Reply, *, head_only: bool) -> bool:
         """Send the reply. False where the connection is of no more use."""

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -31,26 +32,32 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
 
 
 def _search_path() -> str:
-    """The search path without the folder that we are in and what lies below it: a project brings no programs."""
+    """The search path without the folder that we are in and what lies below it: a project brings no programs. The
+    root and a person's home are no projects: below them lies what the person has installed."""
     here = Path.cwd().resolve()
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
-    return os.pathsep.join(
-        folder for folder in folders if Path(folder).is_absolute() and not Path(folder).resolve().is_relative_to(here)
-    )
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
+    if here in (Path(here.anchor), Path.home().resolve()):
+        return os.pathsep.join(folders)
+    return os.pathsep.join(folder for folder in folders if not Path(folder).resolve().is_relative_to(here))
 
 
 @cache
 def version_of(program: Path) -> str:
     """The version that a program reports, asked once per process. Raises `UsageError` where it reports none."""
     try:
-        ran = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=VERSION_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        # It runs outside of any sandbox: without keys, and where it finds no configuration of a project or a person.
+        with tempfile.TemporaryDirectory(prefix="upskill-version-", ignore_cleanup_errors=True) as home:
+            ran = subprocess.run(
+                [program, "--version"],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=VERSION_SECONDS,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                cwd=home,
+                env={"PATH": os.defpath, "HOME": home, "LANG": "C.UTF-8"},
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{program}: cannot be run ({error})") from None
     found = re.search(r"\d+\.\d+[\w.+-]*", ran.stdout)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import anyio.abc
@@ -55,7 +55,11 @@ class AgentFailed(Exception):
 
 
 class _Enough(Exception):
-    """The skill was loaded, and nothing else is to be measured."""
+    """Nothing else is to be measured: the skill was loaded, or the last turn that could load it is over."""
+
+    def __init__(self, why: Literal["load", "turn"]) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,10 +153,11 @@ class _AgentTrial:
             folder = f"{runs.adapter.skills_folder}/{self._skill.name}"
             marks = marks_of(runs.contents[self._skill.digest])
             watch = SkillWatch(marks, folder=folder, called=self._skill.name, given=False, known=known)
+        own_body = "" if self._skill is None else self._skill.body  # an earlier version of it may lie beside it
         return Traffic(
             prompt=self._pending.planned.case.prompt.strip(),
             skill=skill,
-            others=tuple(marks_for(other, known=f"{known}\n{other.description}") for other in others),
+            others=tuple(marks_for(other, known=f"{known}\n{other.description}\n{own_body}") for other in others),
             watch=watch,
         )
 
@@ -161,7 +166,7 @@ class _AgentTrial:
             ran = await self._run_to_its_end()
         except anyio.get_cancelled_exc_class():
             # At the end of its time, or of the run: who was to act decides whose failure that is.
-            self._pending.agent_hung = None if self._traffic.model_owes else self._hung()
+            self._pending.agent_hung = self._skill_problem() if self._traffic.model_owes else self._hung()
             raise
         if self._failure is not None:
             raise self._failure
@@ -238,12 +243,12 @@ class _AgentTrial:
         )
 
     async def _serve_while(
-        self, work: Callable[[], CommandResult], listener: anyio.abc.Listener[anyio.abc.SocketStream]
+        self, work: Callable[[], CommandResult], listener: anyio.abc.SocketListener
     ) -> CommandResult | None:
         """Serve the agent's model until the agent ends, or a request ends the trial; then there is no result."""
         ran: CommandResult | None = None
         async with anyio.create_task_group() as group:
-            group.start_soon(listener.serve, self._bridge.serve)
+            group.start_soon(self._bridge.serve_all, listener)
             with self._scope:
                 ran = await self._runs.threads.call(work)
             group.cancel_scope.cancel()
@@ -262,9 +267,12 @@ class _AgentTrial:
         return answer
 
     def _asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
-        self._traffic.asked(messages, tools)
-        if self._runs.trial_limits.stop_at_load and self._traffic.loaded_turn is not None:
-            raise _Enough
+        traffic, limits = self._traffic, self._runs.trial_limits
+        main = traffic.asked(messages, tools)
+        if limits.stop_at_load and traffic.loaded_turn is not None:
+            raise _Enough("load")
+        if limits.stop_at_load and main and traffic.turns >= limits.turns:
+            raise _Enough("turn")
 
     def _answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
         traffic, pending, limits = self._traffic, self._pending, self._runs.trial_limits
@@ -274,7 +282,7 @@ class _AgentTrial:
             return
         if pending.bill is not None and pending.bill.tokens >= limits.tokens:
             pending.ran_out = "token"
-        elif traffic.turns >= limits.turns:
+        elif traffic.turns >= limits.turns and not limits.stop_at_load:  # else its result is still to be seen
             pending.ran_out = "turn"
         if pending.ran_out is not None:
             self._scope.cancel()
@@ -282,7 +290,7 @@ class _AgentTrial:
     def _failed(self, error: Exception) -> None:
         """A model request failed for good, or no more are needed: the agent is not waited for."""
         if isinstance(error, _Enough):
-            self._pending.ran_out = "load"
+            self._pending.ran_out = error.why
         else:
             self._failure = self._failure or error
         self._scope.cancel()
@@ -303,6 +311,10 @@ class _AgentTrial:
             self._pending.ran_out = "memory"
             self._judge_skill()
             return
+        if ran.ended == "exit" and ran.exit_code != 0 and traffic.final is not None and _was_cut(traffic.final):
+            # Agents take an answer that is not whole for an error. It is what their model gave, and is scored.
+            self._judge_skill()
+            return
         if ran.ended != "exit" or ran.exit_code != 0:
             how = f"ended with exit code {ran.exit_code}" if ran.ended == "exit" else _ENDED[ran.ended]
             raise AgentFailed(f"{name} {how}{_tail(ran)}")
@@ -315,13 +327,18 @@ class _AgentTrial:
 
     def _judge_skill(self) -> None:
         """Raise where the agent did not present the skill to its model as the arm demands."""
+        if problem := self._skill_problem():
+            raise AgentFailed(problem)
+
+    def _skill_problem(self) -> str | None:
         name, traffic = self._runs.adapter.name, self._traffic
         if self._skill is not None and not self._forced and not traffic.listed:
             why = f"; {traffic.listing_cut}; offer fewer with --among" if traffic.listing_cut and traffic.others else ""
-            raise AgentFailed(f"{name} did not list the skill {self._skill.name}, although it was there{why}")
+            return f"{name} did not list the skill {self._skill.name}, although it was there{why}"
         recognisable = traffic.skill is not None and bool(traffic.skill.lines)
         if self._skill is not None and self._forced and recognisable and traffic.loaded_turn != 0:
-            raise AgentFailed(f"{name} did not load the skill {self._skill.name}, although it was forced")
+            return f"{name} did not load the skill {self._skill.name}, although it was forced"
+        return None
 
     def _compare(self, events: AgentEvents, final: ModelOutput) -> None:
         """What the agent says of its work is compared with the traffic, which is believed."""
@@ -341,7 +358,7 @@ class _AgentTrial:
         pending.trajectory = traffic.trajectory.build()
         self._state.messages = traffic.conversation or self._state.messages
         self._state.output = traffic.final or traffic.last or ModelOutput()
-        pending.outside = tuple(dict.fromkeys(self._bridge.refused))[:MOST_OUTSIDE]
+        pending.outside = tuple(self._bridge.refused[:MOST_OUTSIDE])
         try:
             with anyio.fail_after(MOST_CLEARING_SECONDS):
                 await self._take(sandbox)
@@ -370,6 +387,11 @@ class _AgentTrial:
         theirs = {path: data for path, data in left.items() if not any(fnmatch(path, pattern) for pattern in own)}
         self._pending.files = {whole_characters(path): data for path, data in theirs.items() if given.get(path) != data}
         self._pending.removed = tuple(path for path in given if path not in left)
+
+
+def _was_cut(output: ModelOutput) -> bool:
+    """Whether an answer ends at a limit of the model or of its provider, or was filtered."""
+    return output.stop_reason in ("max_tokens", "model_length", "content_filter")
 
 
 _ENDED = {

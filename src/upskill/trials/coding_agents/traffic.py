@@ -29,7 +29,8 @@ _REFUSED = "<tool_use_error>"
 """How Claude Code answers a call that it does not carry out."""
 _BETWEEN = r"(?:(?! - |<name>).){0,40}?"
 """What may stand between the name and the description of one skill, and is not the beginning of the next."""
-_SKILL_PATH = re.compile(r"([\w.-]+)/SKILL\.md")
+_SKILL_PATH = re.compile(r"(?<![\w.-])([\w.-]+)/SKILL\.md")
+"""From the beginning of a word only: else a word of a hundred thousand letters takes minutes."""
 
 
 class Text(Protocol):
@@ -119,6 +120,8 @@ class Traffic:
     """The main thread, with the model's last answer."""
     trajectory: TrajectoryBuilder = field(default_factory=lambda: TrajectoryBuilder(KNOWN_TOOLS))
     """Every tool call that the model made, in that order."""
+    _listing: str = ""
+    """The longest listing that was seen, on one line."""
     _others_loaded: dict[str, None] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
     _call_numbers: dict[str, int | None] = field(default_factory=dict)
@@ -156,6 +159,7 @@ class Traffic:
         if not listing:
             return
         listing = flat(listing)
+        self._listing = max(self._listing, listing, key=len)
         if self.skill is not None and self.skill.is_listed(listing):
             self.listed = True
             self.shortened = self.shortened or not self.skill.is_whole_in(listing)
@@ -173,8 +177,8 @@ class Traffic:
                 f"{whole.index(False) + 1} by name is the first without"
             )
 
-    def asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
-        """A request is about to be sent to the model."""
+    def asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
+        """A request is about to be sent to the model. Returns whether it goes on with the agent's own conversation."""
         if tools:
             self.requests += 1
         main = self._is_main(messages, tools)
@@ -187,6 +191,7 @@ class Traffic:
             self._seen.add(mark)
             if message.role != "assistant":
                 self._read(message, calls)
+        return main
 
     def _read(self, message: ChatMessage, calls: Mapping[str, ToolCall]) -> None:
         """Something that the model has not seen before."""
@@ -205,8 +210,12 @@ class Traffic:
         if self.watch is not None:
             self.watch.ran(json.dumps(call.arguments), text, well=well)
         name = _named_skill(call)
-        if name and well and (self.skill is None or name != self.skill.name):
+        if name and well and (self.skill is None or name != self.skill.name) and self._is_listed(name):
             self._others_loaded.setdefault(name)
+
+    def _is_listed(self, name: str) -> bool:
+        """Whether a skill of this name was offered: models also name some that do not exist, and write new ones."""
+        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self._listing) is not None
 
     def answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
         """The model answered a request."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from upskill.domain import Files
-from upskill.sandbox import Limits, Mount
-from upskill.trials.coding_agents.adapter import AgentEvents, AgentProgram, Json, Launch, ToolRequest
+from upskill.sandbox import Mount
+from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentEvents, AgentProgram, Json, Launch, ToolRequest
 from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.native import native_program
@@ -36,17 +36,7 @@ class ClaudeCode:
     name = "claude-code"
     version = "claude-code/1"
     known_versions: tuple[str, ...] = ("2.1.197",)
-    limits = Limits(
-        memory_mb=1024,
-        processes=256,
-        address_space_mb=None,
-        cpu_seconds=600,
-        open_files=1024,
-        file_mb=256,
-        tmp_mb=256,
-        home_mb=64,
-        output_bytes=16 * 2**20,
-    )
+    limits = AGENT_LIMITS
     request_tokens = 24_000
     skills_folder = f"{HOME}/.claude/skills"
     own_files: tuple[str, ...] = ()

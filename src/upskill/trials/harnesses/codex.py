@@ -1,16 +1,15 @@
 """The harness `codex`: OpenAI's Codex CLI, which speaks the Responses API and reads skills with its shell."""
 
-import json
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from upskill.domain import Files
 from upskill.errors import UsageError
-from upskill.sandbox import WORKSPACE, Limits, Mount
-from upskill.trials.coding_agents.adapter import AgentEvents, AgentProgram, Json, Launch, ToolRequest
+from upskill.sandbox import WORKSPACE, Mount
+from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentEvents, AgentProgram, Json, Launch, ToolRequest
+from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.program import version_of
 from upskill.trials.harness import Harness
@@ -45,6 +44,7 @@ trust_level = "trusted"
 [skills.bundled]
 enabled = {bundled}
 """
+_SKILL_PATH = re.compile(r"(?<![\w.-])([\w.-]+)/SKILL\.md")
 _TARGETS = {"x86_64": "x86_64-unknown-linux-musl", "aarch64": "aarch64-unknown-linux-musl"}
 _PACKAGES = {"x86_64": "codex-linux-x64", "aarch64": "codex-linux-arm64"}
 
@@ -55,17 +55,7 @@ class Codex:
     name = "codex"
     version = "codex/1"
     known_versions: tuple[str, ...] = ("0.166.0",)
-    limits = Limits(
-        memory_mb=1024,
-        processes=256,
-        address_space_mb=None,
-        cpu_seconds=600,
-        open_files=1024,
-        file_mb=256,
-        tmp_mb=256,
-        home_mb=64,
-        output_bytes=16 * 2**20,
-    )
+    limits = AGENT_LIMITS
     request_tokens = 10_000
     skills_folder = f"{HOME}/.agents/skills"
     own_files: tuple[str, ...] = ()
@@ -100,7 +90,7 @@ class Codex:
         }
 
     def argv(self, program: AgentProgram, launch: Launch) -> Sequence[str]:
-        """A forced skill is named with a dollar; a prompt that begins with one is quoted."""
+        """A forced skill is named with a dollar before the prompt."""
         prompt = launch.prompt
         if launch.forced is not None:
             prompt = f"${launch.forced} {prompt}"
@@ -113,23 +103,23 @@ class Codex:
 
     def listing(self, request: Json) -> str:
         """The instructions about skills, in a message of the developer."""
-        found = [text for text in _texts(request.get("input")) if "<skills_instructions>" in text]
+        found = [text for text in texts_in(objects_in(request, "input")) if "<skills_instructions>" in text]
         return "\n".join(found)
 
     def events(self, stdout: bytes) -> AgentEvents:
         """`item.completed` and `turn.completed`."""
         final, sent, written = "", None, None
         loaded: dict[str, None] = {}
-        for event in _lines(stdout):
-            item = event.get("item")
-            if event.get("type") == "item.completed" and isinstance(item, dict):
+        for event in event_lines(stdout):
+            item = object_in(event, "item")
+            if event.get("type") == "item.completed":
                 if item.get("type") == "agent_message":
                     final = str(item.get("text", ""))
                 elif item.get("type") == "command_execution":
-                    loaded |= dict.fromkeys(re.findall(r"([\w.-]+)/SKILL\.md", str(item.get("command", ""))))
-            usage = event.get("usage")
-            if event.get("type") == "turn.completed" and isinstance(usage, dict):
-                sent, written = usage.get("input_tokens"), usage.get("output_tokens")
+                    loaded |= dict.fromkeys(_SKILL_PATH.findall(str(item.get("command", ""))))
+            elif event.get("type") == "turn.completed":
+                usage = object_in(event, "usage")
+                sent, written = count_in(usage, "input_tokens"), count_in(usage, "output_tokens")
         return AgentEvents(final_text=final, input_tokens=sent, output_tokens=written, loaded=tuple(loaded))
 
     def load(self, skill: str) -> ToolRequest:
@@ -156,24 +146,6 @@ def _native(wrapper: Path) -> Path:
         f"{wrapper}: the package for this machine is not installed beside it",
         hint="install Codex again with `npm install -g @openai/codex`",
     )
-
-
-def _texts(items: Any) -> Iterator[str]:
-    for item in items if isinstance(items, list) else ():
-        content = item.get("content") if isinstance(item, dict) else None
-        for part in content if isinstance(content, list) else ():
-            if isinstance(part, dict) and isinstance(part.get("text"), str):
-                yield part["text"]
-
-
-def _lines(stdout: bytes) -> Iterator[dict[str, Any]]:
-    for line in stdout.splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            yield event
 
 
 HARNESS: Harness = CodingAgent(Codex())

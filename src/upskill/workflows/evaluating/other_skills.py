@@ -10,10 +10,11 @@ from upskill.domain.other_skills import MOST_OTHERS, Among, OtherSkill, OtherSki
 from upskill.domain.skill import MOST_HANDED_BYTES
 from upskill.domain.text import count, on_one_line
 from upskill.errors import SkillInvalid, UpskillError, UsageError
+from upskill.sandbox import MOST_READ_ONLY
 from upskill.storage.shipped_skills import shipped_skills
 
-MOST_OTHER_FILES = 2_000
-"""Of all other skills together."""
+MOST_FILES = MOST_READ_ONLY - 20
+"""Of all skills together: a sandbox takes so many, and its own and an agent's settings are among them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,6 +78,7 @@ class _Found:
 
     def __init__(self, measured: Sequence[Skill]) -> None:
         self._names = {skill.name for skill in measured}
+        self._measured_files = max((len(skill.files) for skill in measured), default=0)
         self._digests = {skill.digest for skill in measured}
         self.skills: dict[str, Skill] = {}
         self.sources: dict[str, OtherSource] = {}
@@ -121,13 +123,13 @@ class _Found:
 
     def require_bounds(self) -> None:
         """Raise where they are too many for a sandbox."""
-        number = sum(len(files) for files in self.contents.values())
+        number = self._measured_files + sum(len(files) for files in self.contents.values())
         size = sum(len(data) for files in self.contents.values() for data in files.values())
         problems = [
             f"{found:,} {what}; {most:,} are allowed"
             for found, most, what in (
                 (len(self.skills), MOST_OTHERS, "skills"),
-                (number, MOST_OTHER_FILES, "files"),
+                (number, MOST_FILES, "files with those of the measured skill"),
                 (size, MOST_HANDED_BYTES, "bytes"),
             )
             if found > most

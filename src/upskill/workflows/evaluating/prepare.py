@@ -169,7 +169,7 @@ def prepare(
     plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
-        _require_window(endpoint, served[name], skill, requests, plan)
+        _require_window(endpoint, served[name], skill, requests, plan, own=_own_tokens(requests, trial_limits))
     unread = [note for name, one in endpoints.items() for note in _passage_notes(one, served[name], requests, plan)]
     return PreparedEvaluation(
         order=order,
@@ -399,8 +399,14 @@ def student_of(endpoint: Endpoint, settings: Settings) -> Student:
     )
 
 
+def _own_tokens(requests: trials.Requests, trial_limits: trials.TrialLimits) -> int:
+    """What a coding agent says in its first request besides the case, estimated; 0 where we say all that is said."""
+    once = replace(trial_limits, turns=1)
+    return requests.harness.expected(1, prompt_tokens=0, answer_tokens=0, trial_limits=once).input_tokens
+
+
 def _require_window(
-    endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan
+    endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan, *, own: int
 ) -> None:
     """Raise where the skill and the longest case do not fit into the context window of a student."""
     window = served.window or endpoint.window
@@ -408,6 +414,12 @@ def _require_window(
         return
     given = next(arm for arm in reversed(plan.arms) if arm != "ceiling")
     needed, said = _longest(endpoint, requests, given, plan.cases)
+    if (most := needed + int(own * MOST_ESTIMATE_ERROR)) > window >= needed:
+        raise WindowExceeded(
+            f"{endpoint.name}: the harness {plan.harness} does not fit: its first request has ~{most:,} tokens, "
+            f"~{most - needed:,} of them its own, and the model's window is {window:,}",
+            hint="serve the model with a larger context, or choose another harness",
+        )
     if needed > window and given == "baseline":
         raise WindowExceeded(
             f"{endpoint.name}: the longest case does not fit: it has {said}, and the model's window is {window:,}",

@@ -37,7 +37,7 @@ from upskill.workflows.generating.describe_refine import RefinedDescription, Tri
 from upskill.workflows.generating.describe_save import described_meta, save_description
 from upskill.workflows.generating.findings import NOBODY, Accept, DraftSearch, agreed_findings
 from upskill.workflows.generating.plan import GenerateInputs
-from upskill.workflows.generating.resuming import resume_command
+from upskill.workflows.generating.resuming import cap_notes, resume_command
 from upskill.workflows.generating.shown_path import shown_path, shown_skill
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.teachers import ask_function
@@ -282,7 +282,7 @@ class DescribeStages:
             by_teacher=self._spending.by_teacher,
             by_students=self._spending.by_students,
             run=shown_path(self._folder.path),
-            notes=tuple(dict.fromkeys((*self._notes, *self._cap_note()))),
+            notes=tuple(dict.fromkeys((*self._notes, *cap_notes(self.exhausted, self._folder.path)))),
             findings=found,
             description=DescriptionRevision(
                 before=refined.attempts[0].description,
@@ -311,12 +311,6 @@ class DescribeStages:
             shown=shown_path(copy),
             accepting=resume_command(self._folder.path, "--accept-findings"),
         )
-
-    def _cap_note(self) -> tuple[str, ...]:
-        if (cap := self.exhausted) is None:
-            return ()
-        run = Path(shown_path(self._folder.path))
-        return (f"stopped at {cap}; resume with: {resume_command(run, *cap.option)}",)
 
     def ended_by(self, reason: str) -> TeachingEnd:
         """The end of a run without a result."""

@@ -172,7 +172,9 @@ def _read_prompts(skill: Path) -> tuple[TriggerPrompt, ...]:
         f"there is no practice prompt {words}" for kind, words in _KINDS.items() if not _of_kind(learn, kind)
     ] + [f"there is no held-out prompt {words}" for kind, words in _KINDS.items() if not _of_kind(held_out, kind)]
     if not problems and len({one.family or one.id for one in held_out}) < FEWEST_CASES:
-        problems.append(f"fewer than {FEWEST_CASES} held-out prompts, or families of them, show nothing of new prompts")
+        problems.append(
+            f"fewer than {FEWEST_CASES} held-out prompts, or families of them, show nothing about new prompts"
+        )
     if problems:
         raise UsageError(
             f"{found.path}: {count(len(learn), 'practice prompt')} and {len(held_out)} held-out cannot prove anything",

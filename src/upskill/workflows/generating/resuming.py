@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from upskill import storage
+from upskill.domain import Cap
 from upskill.domain.other_skills import Among
 from upskill.domain.skill import SKILL_FILE
 from upskill.errors import EngineError, UpskillError, UsageError
@@ -37,6 +38,7 @@ from upskill.workflows.generating.order import (
     order_from,
     with_cap,
 )
+from upskill.workflows.generating.shown_path import shown_path
 from upskill.workflows.generating.teachers import absolute_handoff, with_absolute_handoff
 
 
@@ -78,6 +80,13 @@ def resume_command(run: Path, *extra: str, library: bool = False) -> str:
     if library:
         return f"upskill.resume_generate({run.as_posix()!r}{keywords(words)})"
     return " ".join((typed_command(("generate", "--resume", run.as_posix()), words), *extra))
+
+
+def cap_notes(cap: Cap | None, run: Path) -> tuple[str, ...]:
+    """At which cap a run stopped, and what is typed to resume it; empty where there is room."""
+    if cap is None:
+        return ()
+    return (f"stopped at {cap}; resume with: {resume_command(Path(shown_path(run)), *cap.option)}",)
 
 
 def _demands(run: Path, typed: TypedGenerate) -> Demands:

@@ -37,6 +37,20 @@ def test_a_program_in_the_working_folder_is_not_taken(tmp_path: Path, monkeypatc
         find_agent(Codex())
 
 
+def test_a_program_below_the_home_is_taken_by_who_works_in_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".local" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "codex").write_text("")
+    (folder / "codex").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:.")
+    with pytest.raises(UsageError, match="codex: cannot be run"):
+        find_agent(Codex())
+
+
 def test_agent_bin_needs_a_file_and_a_harness_that_runs_an_agent(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         find_agent(Codex(), named=tmp_path / "nothing")

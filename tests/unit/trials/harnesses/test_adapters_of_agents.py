@@ -8,6 +8,7 @@ import pytest
 
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentProgram, Launch
 from upskill.trials.harnesses.claude_code import ClaudeCode
+from upskill.trials.harnesses.codex import Codex
 from upskill.trials.harnesses.opencode import CONFIG, PROMPT, OpenCode
 
 PROGRAM = AgentProgram(path=Path("/usr/bin/agent"), version="1.0", mounts=(), command="/opt/agent")
@@ -109,9 +110,14 @@ def test_what_opencode_reports() -> None:
     assert events.loaded == ("zebra",)
 
 
-@pytest.mark.parametrize("agent", [ClaudeCode(), OpenCode()], ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", [ClaudeCode(), OpenCode(), Codex()], ids=lambda agent: agent.name)
 def test_what_an_agent_prints_is_read_without_trust(agent: AgentAdapter) -> None:
     odd = [b"\xff\xfe", b"[1]", b"{", b"null", b'{"type": "result"}', b'{"type": "step_finish", "part": []}']
+    odd += [
+        b"[" * 100_000,
+        b'{"type": "turn.completed", "usage": {"input_tokens": "9"}}',
+        b'{"type": "item.completed"}',
+    ]
     events = agent.events(b"\n".join([*odd, b'{"type": "assistant", "message": {"content": [1, {"input": 2}]}}']))
     assert (events.input_tokens, events.output_tokens, events.loaded) == (None, None, ())
 

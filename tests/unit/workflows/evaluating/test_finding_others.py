@@ -79,6 +79,16 @@ def test_more_than_a_sandbox_takes_are_refused(tmp_path: Path) -> None:
     assert caught.value.problems == ("201 skills; 200 are allowed",)
 
 
+def test_more_files_than_a_sandbox_takes_are_refused_before_any_answer(tmp_path: Path) -> None:
+    for number in range(2):
+        folder = make(tmp_path, f"skill-{number}")
+        for file in range(245):
+            (folder / f"part-{file}.md").write_text("text")
+    with pytest.raises(UsageError, match="too many") as caught:
+        find_others(Among(folders=(str(tmp_path),)), measured=[MEASURED])
+    assert caught.value.problems == ("492 files with those of the measured skill; 480 are allowed",)
+
+
 def test_a_harness_offers_only_what_it_can() -> None:
     for harness, among in (("chat", Among(shipped=1)), ("chat", Among(bundled=True)), ("agent", Among(bundled=True))):
         with pytest.raises(UsageError, match=f"the harness {harness}"):
