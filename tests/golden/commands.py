@@ -201,6 +201,7 @@ ADDED = frozenset(
         *("lost", "lost_answers", "refused", "refused_requests"),
         *("loads", "load_turn", "load_rate", "load_rate_interval", "lift_if_loaded", "lift_if_loaded_withheld"),
         *("others", "other_skills", "other_sources", "others_listed", "shortened", "agent", "outside", "description"),
+        "prompts",
     }
 )
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""
