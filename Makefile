@@ -63,15 +63,17 @@ coverage: setup  ## what unit and engine tests reach, by line and branch, as a t
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
 
-full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
+full: setup agents statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.attacks_end_to_end
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/what-scales.md
+	$(BIN)/python -m benchmarks.coding_agents --write docs/explanation/how-a-coding-agent-is-run.md
 
 statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
 	$(BIN)/python -m benchmarks.statistics_tables
+	$(BIN)/python -m benchmarks.load_tables
 	$(BIN)/python -m benchmarks.attacks
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site

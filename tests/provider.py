@@ -201,6 +201,8 @@ async def _behave_towards(writer: asyncio.StreamWriter, what: Behaviour, asked: 
         error = what.error or {"message": f"status {what.status}", "type": "error"}
         await _send(writer, what.status, json.dumps({"error": error}).encode(), what.headers)
         return True
+    if asked.body.get("stream") and what.fault is None and what.raw is None:
+        return await _stream(writer, _completion(what, asked))
     body = what.raw if what.raw is not None else json.dumps(_completion(what, asked)).encode()
     if what.fault in ("keep-alive", "flood"):
         return await _pour(writer, what.fault)
@@ -229,6 +231,26 @@ async def _behave_towards(writer: asyncio.StreamWriter, what: Behaviour, asked: 
             await asyncio.sleep(0.3)
     else:
         await _send(writer, 200, body, what.headers)
+    return True
+
+
+async def _stream(writer: asyncio.StreamWriter, completion: dict[str, Any]) -> bool:
+    """The answer as events: everything that is said, then how it ended, then what it used."""
+    head = {name: value for name, value in completion.items() if name not in ("choices", "usage")}
+    head["object"] = "chat.completion.chunk"
+    (choice,) = completion["choices"]
+    delta = dict(choice["message"])
+    if delta.get("tool_calls"):
+        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(delta["tool_calls"])]
+    chunks = [
+        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+        {**head, "choices": [], "usage": completion.get("usage")},
+    ]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    lines = ["HTTP/1.1 200 x", "content-type: text/event-stream", f"content-length: {len(body.encode())}"]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body.encode())
+    await writer.drain()
     return True
 
 

@@ -26,6 +26,8 @@ RUN = (
     "upskill.domain:Price",
     "upskill.domain:Qualification",
     "upskill.domain:Reason",
+    "upskill.domain.other_skills:OtherSkills",
+    "upskill.domain.other_skills:OtherSkill",
     "upskill.domain.look:LookTerms",
     "upskill.domain.look:PooledCase",
     "upskill.domain:RunEnd",
@@ -40,6 +42,8 @@ TRIAL = (
     "upskill.domain:CheckResult",
     "upskill.domain:Usage",
     "upskill.domain:SkillUse",
+    "upskill.domain.trajectory:Trajectory",
+    "upskill.domain.trajectory:ToolCall",
 )
 WORDS = (
     "upskill.storage.runs:Status",
@@ -48,8 +52,10 @@ WORDS = (
     "upskill.domain:State",
     "upskill.domain:Label",
     "upskill.domain.run_end:CapKind",
+    "upskill.domain.other_skills:OtherSource",
     "upskill.domain:End",
     "upskill.domain:Fault",
+    "upskill.domain.trajectory:ToolKind",
 )
 TYPES = {
     "str": "string",
@@ -65,7 +71,7 @@ TYPES = {
 }
 SHORT = 5
 """Fewer keys than this are a list instead of a table."""
-TABLES = ("student", "arm", "lift", "case_state", "label_lift")
+TABLES = ("student", "arm", "lift", "loads", "case_state", "label_lift")
 """Parts of the schema with a table of their own; the others are shown where they occur."""
 
 

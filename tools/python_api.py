@@ -51,9 +51,10 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Values of an evaluation",
         "Import these from `upskill.domain`. `Verdict` and `StudentEnd` are the values of "
         "[`verdict` and `end`](json.md#student). `Arm`, `Design`, `State`, `Label`, `CapKind`, `End` and `Fault` are "
-        "[words](formats.md#words). `Student`, `Price`, `Qualification`, `Reason`, `Cap`, `Outage`, "
+        "[words](formats.md#words). `Student`, `Price`, `Qualification`, `Reason`, `Cap`, `Outage`, `OtherSkills`, "
         "`CheckResult` and `SkillUse` have the keys in [run files](formats.md). `JudgeError` has the keys of "
-        "`judge_error`. `Outcome` is `Scored | Errored`. `Files` maps a path to its bytes.",
+        "`judge_error`. `OtherSkillsLike` is a path, a number or `bundled`. "
+        "`Outcome` is `Scored | Errored`. `Files` maps a path to its bytes.",
         tuple(
             f"upskill.domain:{name}"
             for name in (

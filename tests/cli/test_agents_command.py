@@ -55,10 +55,15 @@ def test_a_person_reads_what_was_offered_what_was_loaded_and_what_it_does_when_g
     assert "0% → 100%" in done.stdout
     assert "skill offered" in done.stdout
     assert "skill given" in done.stdout
-    assert "the skill was loaded in 2 of 2 answers (100%)" in done.stdout
+    assert "the skill was loaded in 2 of 2 answers (100%, 95% CI 3% to 100% on this 1 case)" in done.stdout
     assert "skill given: +100 points (95% CI" in done.stdout
     assert 'name="sandbox" value="bubblewrap"' in (here / "j.xml").read_text()
-    assert (here / "c.csv").read_text().splitlines()[0].endswith("turns,skill_loaded,skill_files,files_left")
+    assert (
+        (here / "c.csv")
+        .read_text()
+        .splitlines()[0]
+        .endswith("turns,skill_loaded,skill_files,files_left,load_turn,other_skills")
+    )
 
 
 def test_without_a_sandbox_nothing_is_run_and_the_refusal_says_what_to_do(
@@ -87,7 +92,7 @@ def test_nothing_is_confined_only_where_that_was_typed_and_every_report_says_so(
     done = upskill("eval", str(tarn), "-m", student, "--runs", "1", "--sandbox", "none", "--junit", "j.xml")
     assert done.returncode == 0, done.stderr
     assert "NOTHING WAS CONFINED" in done.stdout
-    assert "the skill was loaded in 1 of 1 answers" in done.stdout
+    assert "the skill was loaded in 1 of 1 answer" in done.stdout
     assert 'name="sandbox" value="none"' in (here / "j.xml").read_text()
     (run,) = (here / "runs").glob("*-tarn-*")
     record = json.loads((run / "run.json").read_text())

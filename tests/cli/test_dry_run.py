@@ -37,6 +37,22 @@ def test_a_plan_with_every_key_is_missing_none(upskill: Upskill, quay: Path) -> 
     assert json.loads(planned.stdout)["missing_keys"] == []
 
 
+def test_a_plan_among_other_skills_names_them_and_lists_them_in_its_price(upskill: Upskill, quay: Path) -> None:
+    words = ("eval", "quay", "-m", "haiku", "--harness", "agent", "-n")
+    alone, among = (json.loads(upskill(*words, "--json", *more).stdout) for more in ((), ("--among", "20")))
+    assert alone["others"] is None
+    assert (among["others"]["count"], among["others"]["skills"][0]["name"]) == (20, "accessibility-audit")
+    assert among["price"]["expected"] > alone["price"]["expected"]
+    mine = quay.parent / "mine" / "pier"
+    mine.mkdir(parents=True)
+    (mine / "SKILL.md").write_text("---\nname: pier\ndescription: Ports of piers.\n---\nSud is at 8473.\n")
+    assert "among 21 other skills" in upskill(*words, "--among", "20", "--among", "mine", "--among", "quay").stdout
+    for value in ("bundled", "missing-folder", "51", "0"):
+        refused = upskill(*words, "--among", value)
+        assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
+        assert f"--among {value}" in refused.stderr
+
+
 def test_the_plan_of_a_generate_needs_no_key_of_teacher_or_student(upskill: Upskill, here: Path) -> None:
     words = ("generate", "parse YAML", "-m", "sonnet", "--eval-model", "kimi", "--dry-run")
     planned = upskill(*words)

@@ -11,6 +11,7 @@ import yaml
 
 from provider import Behave, Provider
 from upskill.domain import Evaluation, Trial
+from upskill.domain.other_skills import Among
 from upskill.settings import resolve_settings
 from upskill.workflows.evaluate_skill import evaluate
 from upskill.workflows.evaluating.prepare import EvaluationOrder
@@ -71,6 +72,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         sandbox: Any = "bubblewrap",
         case_file: Path | None = None,
         fresh: bool = False,
+        among: Among | None = None,
+        agent_bin: Path | None = None,
         **settings: Any,
     ) -> CommandResult:
         flags = {
@@ -91,6 +94,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
                 ceiling=ceiling,
                 sandbox=sandbox,
                 fresh=fresh,
+                agent_bin=agent_bin,
+                among=among or Among(),
             ),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from rich.console import Console
 
 from engine.conftest import Make, Run
 from upskill.domain import HARNESSES, Case, HarnessInfo, PlannedTrial, Student, digest_of
-from upskill.errors import EngineError, SettingsError
+from upskill.errors import SettingsError, UsageError
 from upskill.reporting import evaluation_json
 from upskill.reporting.figures import show_figures
 from upskill.settings import resolve_settings
@@ -84,14 +83,14 @@ def test_it_is_priced_and_chosen_like_any_other(skill: Make, script: Any, tmp_pa
     flags = {"models": (script(*HELPED),), "harness": "twice", "runs_dir": str(tmp_path)}
     settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path).values
     assert prepare(order, settings).estimate.calls_at_most == len(CASES) * 2 * 3 * 2
-    with pytest.raises(SettingsError, match="must be one of auto, chat, agent, twice, not 'thrice'"):
+    with pytest.raises(SettingsError, match=r"must be one of auto, chat, .* opencode, twice, not 'thrice'"):
         resolve_settings({**flags, "harness": "thrice"}, environment={}, folder=tmp_path, user_folder=tmp_path)
 
 
-def test_a_program_that_it_needs_and_that_is_not_installed_is_named_before_anything_is_bought(
+def test_a_coding_agent_that_is_not_installed_is_named_before_anything_is_bought(
     skill: Make, run: Run, script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(HARNESSES, "twice", replace(TWICE, programs=("no-such-program",)))
-    with pytest.raises(EngineError, match="the harness twice needs no-such-program, which is not installed"):
-        run(skill(CASES), [script(*HELPED)], harness="twice")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="codex"):
+        run(skill(CASES), [script(*HELPED)], harness="codex")
     assert not (tmp_path / "runs").exists()

@@ -199,6 +199,9 @@ ADDED = frozenset(
         *("answered_by", "claim", "earlier_pairs", "end", "families", "family", "judge_error"),
         *("judge_is_student", "looks", "prompt_digest", "rate", "rate_against", "required", "version"),
         *("lost", "lost_answers", "refused", "refused_requests"),
+        *("loads", "load_turn", "load_rate", "load_rate_interval", "lift_if_loaded", "lift_if_loaded_withheld"),
+        *("others", "other_skills", "other_sources", "others_listed", "shortened", "agent", "outside", "description"),
+        "prompts",
     }
 )
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""

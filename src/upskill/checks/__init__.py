@@ -1,25 +1,33 @@
-"""An answer and its files -> what was seen, pass or fail. One module per kind; knows nothing of trials or models.
+"""An answer, its files and its tool calls -> what was seen, pass or fail. Knows nothing of trials or models.
 
-`KINDS` is the registry: a new kind is a new module and one line here.
+One module per kind. `KINDS` is the registry: a new kind is a new module and one line here.
 """
 
 import json
 
+from upskill.checks.at_most import Tokens, Turns
 from upskill.checks.command import Command
+from upskill.checks.commands import Commands
 from upskill.checks.contains import Contains, Equals, Excludes
 from upskill.checks.file import File
+from upskill.checks.files_read import FilesRead
 from upskill.checks.grading_context import CheckOutcome, GradingContext, JudgeQuestion
 from upskill.checks.judge import Judge, JudgeMissing
 from upskill.checks.kind import Kind, Need, Submission, suggestion
 from upskill.checks.python import Python
 from upskill.checks.regex import Regex
 from upskill.checks.structured import JSON, TOML, YAML
+from upskill.checks.tools import Tools
+from upskill.checks.trajectory import NotRecorded
 from upskill.domain import Answer, Case, Check, CheckOffer, CheckResult, Grade
 from upskill.domain.text import printable
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
-    for kind in (Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command(), Python(), Judge())
+    for kind in (
+        *(Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command(), Python(), Judge()),
+        *(Tools(), Commands(), FilesRead(), Turns(), Tokens()),
+    )
 }
 
 MOST_SEEN = 2_000
@@ -99,6 +107,7 @@ __all__ = [
     "JudgeMissing",
     "JudgeQuestion",
     "Need",
+    "NotRecorded",
     "case_problems",
     "check_problems",
     "describe",

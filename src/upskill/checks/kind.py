@@ -16,8 +16,8 @@ from upskill.domain.answer_schemas import Schema
 from upskill.domain.case import Json
 from upskill.domain.files import path_problem
 
-Need = Literal["files", "sandbox", "judge"]
-"""What a check needs: files in the answer, or a sandbox or a judge in the grading context."""
+Need = Literal["files", "sandbox", "judge", "trajectory"]
+"""What a check needs: files or recorded tool calls in the answer, or a sandbox or a judge in the grading context."""
 
 NOTHING: frozenset[Need] = frozenset()
 
@@ -51,6 +51,8 @@ class Kind(ABC):
     """Whether it looks at the words of an answer and at nothing else."""
     only_forbids: ClassVar[bool] = False
     """Whether an answer that says nothing passes by design."""
+    of_the_way: ClassVar[bool] = False
+    """Whether it looks at what was done on the way to an answer, which no reference shows."""
     too_weak: ClassVar[str | None] = None
     """What is usually wrong with such a check where an answer that says nothing passes it."""
 

@@ -1,6 +1,7 @@
 """`regex`: a pattern searched in the answer. A pattern that takes too long is stopped and counts as our fault."""
 
 import re
+import time
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -89,6 +90,24 @@ def search(pattern: str, text: str) -> str | None:
 def search_any(pattern: str, texts: Iterable[str]) -> str | None:
     """What a pattern matched in the first of these texts in which it is found."""
     return next((match for text in texts if (match := search(pattern, text)) is not None), None)
+
+
+def first_match(pattern: str, texts: Iterable[str], *, from_start: bool = False) -> str | None:
+    """The first of these texts in which a pattern is found, or that begins with it.
+
+    All of them together have the time of one search: many of them must not take minutes. Raises `TimeoutError`.
+    """
+    compiled = _compile(pattern)
+    find = compiled.match if from_start else compiled.search
+    left = SECONDS
+    for text in texts:
+        began = time.monotonic()
+        if find(text, timeout=left, concurrent=True) is not None:
+            return text
+        left -= time.monotonic() - began
+        if left <= 0:
+            raise TimeoutError("regex timed out")
+    return None
 
 
 @lru_cache(maxsize=1_000)

@@ -26,12 +26,13 @@ COMMANDS = {
     "runs": "List past runs and their results; remove old ones.",
     "settings": "Show every setting and where its value comes from.",
     "trace": "Show what upskill reads from a recorded session.",
+    "trigger": "Measure whether models load a skill when they should.",
     "trust": "Trust the settings file of a project.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 
 GROUPS = {
-    "Commands": ("generate", "eval", "report", "handoff"),
+    "Commands": ("generate", "eval", "trigger", "report", "handoff"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
     "This machine": ("models", "settings", "trust", "doctor"),

@@ -32,7 +32,20 @@ if TYPE_CHECKING:
 
 _HEEDED = frozenset(
     {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
-    | {"skill", "case_file", "compare", "sandbox", "models", "base_url", "judge", "ledger", "concurrency", "max_turns"}
+    | {
+        "skill",
+        "case_file",
+        "compare",
+        "among",
+        "sandbox",
+        "agent_bin",
+        "models",
+        "base_url",
+        "judge",
+        "ledger",
+        "concurrency",
+        "max_turns",
+    }
     | {"max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "test_gen_base_url"}
 )
 """What may be typed beside --resume; the rest is as when the run began."""
@@ -90,6 +103,8 @@ class _Runs(click.ParamType[int | None]):
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
+@options.among(f"Other skills beside this one, in every arm: {options.OTHER_SKILLS}")
+@options.AGENT_BIN
 @options.SANDBOX
 @options.MAX_TURNS
 @options.max_cost("Stop at this cost.  [default: 5]")
@@ -121,6 +136,8 @@ def command(
     min_lift: float | None,
     require: "Required | None",
     resume: Path | None,
+    among: tuple[str, ...],
+    agent_bin: Path | None,
     sandbox: "Backend",
     dry_run: bool,
     as_json: bool,
@@ -138,6 +155,7 @@ def command(
     SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.progress import TrialProgress
+    from upskill.domain.other_skills import read_among
     from upskill.workflows.evaluate_skill import evaluate
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
     from upskill.workflows.evaluating.resume import resume as resume_run
@@ -154,9 +172,11 @@ def command(
             typed = TypedAgain(
                 settings=options.resolved(settings),
                 sandbox=sandbox,
+                agent_bin=agent_bin,
                 skill=skill,
                 case_file=case_file,
                 previous=_previous(compare),
+                among=read_among(among),
             )
             evaluation = resume_run(resume, typed=typed, progress=progress)
         elif require is not None and no_baseline and compare is None:
@@ -174,6 +194,8 @@ def command(
                 previous=_previous(compare),
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
+                among=read_among(among),
+                agent_bin=agent_bin,
             )
             chosen = options.resolved(settings)
             if dry_run:
@@ -229,6 +251,8 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
 
     estimate = prepared.estimate
     if as_json:
+        from upskill.reporting.json_report import others_json
+
         plan = {
             "schema": "upskill.plan/1",
             "skill": prepared.skill.name,
@@ -236,6 +260,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
             "harness": prepared.plan.harness,
             "arms": list(prepared.plan.arms),
             "sandbox": None if prepared.sandbox is None else prepared.sandbox.backend,
+            "others": others_json(prepared.others),
             "cases": len(prepared.plan.cases),
             "repeats": prepared.plan.repeats,
             "design": prepared.plan.design,
@@ -250,6 +275,8 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
         print_lines(f"{prepared.skill.name} on {named(student)}")
     if (harness := harness_info(prepared.plan.harness)).with_tools:
         print_lines(f"models have tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
+    if prepared.others is not None:
+        print_lines(prepared.others.words)
     print_lines(*prepared.lines, *prepared.note_lines)
 
 

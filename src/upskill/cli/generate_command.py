@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _HEEDED = frozenset(
     {"resume", "anyway", "accept_findings", "no_wait", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
+    | {"among", "agent_bin"}
     | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "test_gen_model", "models"}
     | {"base_url", "max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "concurrency", "max_turns"}
 )
@@ -63,6 +64,12 @@ _DASHES = ("–", "—", "‑")
     metavar="CASE",
     help="Turn a commented held-out case into a practice case; may be repeated.",
 )
+@click.option(
+    "--description-only",
+    is_flag=True,
+    help="Revise only the description of --from SKILL, on its trigger prompts; the body stays as it is.",
+)
+@options.among("With --description-only: other skills beside this one, as in `upskill trigger`; may be repeated.")
 @options.teacher("The model that writes the skill.  [default: the strongest with a key]")
 @options.TEACHER_BASE_URL
 @click.option("--test-gen-model", metavar="MODEL", help="The model that writes the cases.  [default: the teacher]")
@@ -96,6 +103,12 @@ _DASHES = ("–", "—", "‑")
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
+@click.option(
+    "--agent-bin",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="With --description-only: the program of the coding agent.  [default: the one on the search path]",
+)
 @options.SANDBOX
 @options.MAX_TURNS
 @options.max_cost("Stop at this total cost.  [default: 10]")
@@ -119,6 +132,9 @@ def command(
     sources: tuple[str, ...],
     feedback: str | None,
     retire: tuple[str, ...],
+    description_only: bool,
+    among: tuple[str, ...],
+    agent_bin: Path | None,
     no_eval: bool,
     output: str | None,
     counts: str | None,
@@ -145,13 +161,15 @@ def command(
 
     --from SKILL improves an existing skill. The new version replaces it only if it is shown to be better on held-out
     cases, which the teacher does not see while it writes the skill. --from RUN --feedback FILE improves it from your
-    comments on answers.
+    comments on answers. --from SKILL --description-only changes nothing but the description, which decides when the
+    skill is loaded.
 
     Exit codes: 0 done, even if the skill is not proven; 1 a requirement was not met, or the draft has dangerous
     content that was not accepted; 2 wrong usage; 3 failed, no verdict, no skill can help these models, or questions
     are open with --no-wait; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.teaching_progress import TeachingProgress
+    from upskill.domain.other_skills import read_among
     from upskill.models.handoff import HandoffOpen
     from upskill.teaching.case_split import read_counts
     from upskill.workflows.evaluating.typed_again import TypedAgain
@@ -160,7 +178,7 @@ def command(
         PlanWritten,
         TypedGenerate,
         generate,
-        plan_generate,
+        plan_order,
         resume_generate,
     )
     from upskill.workflows.generating.resuming import resume_command
@@ -175,7 +193,13 @@ def command(
             if resume is not None:
                 refuse_what_resume_ignores(_HEEDED)
                 chosen = options.resolved({**settings, "max_cost": max_cost})
-                again = TypedAgain(settings=chosen, sandbox=sandbox, skill=_improved(sources))
+                again = TypedAgain(
+                    settings=chosen,
+                    sandbox=sandbox,
+                    skill=_improved(sources),
+                    among=read_among(among),
+                    agent_bin=agent_bin,
+                )
                 typed = TypedGenerate(again=again, output=output, plan_file=plan_file)
                 generated = resume_generate(
                     resume, typed=typed, anyway=anyway, wait=not no_wait, accept=accept, progress=progress
@@ -195,15 +219,20 @@ def command(
                     plan_file=plan_file,
                     feedback=feedback,
                     retire=retire,
+                    description_only=description_only,
+                    among=read_among(among),
+                    agent_bin=None if agent_bin is None else str(agent_bin),
                     anyway=anyway,
                     wait=not no_wait,
                     sandbox=sandbox,
                 )
+                if counts is not None and description_only:
+                    raise UsageError("--description-only uses trigger prompts, not cases", hint="remove --cases")
                 if require is not None and no_eval:
                     raise UsageError(f"--require {require} needs an evaluation", hint="remove --no-eval")
                 piped = None if sys.stdin.isatty() else sys.stdin.buffer
                 if dry_run:
-                    plan = plan_generate(order, settings=chosen, progress=progress, piped=piped, needs_keys=False)
+                    plan = plan_order(order, settings=chosen, progress=progress, piped=piped, needs_keys=False)
                     _show_plan(plan, as_json=as_json)
                     return EXIT_DONE
                 generated = generate(
@@ -291,6 +320,7 @@ def _show(
     from upskill import storage
     from upskill.cli.result_output import show_every_case
     from upskill.reporting.decision import decision
+    from upskill.reporting.described import show_described
     from upskill.reporting.generated import generated_json, show_generated
     from upskill.reporting.next_step import step_after_generate
     from upskill.workflows.generating.resuming import resume_command
@@ -306,10 +336,15 @@ def _show(
             improved=generated.improved,
             resume=resume_command(Path(generated.run)),
             students=generated.students,
+            description=generated.description is not None,
         )
         after = [] if quiet else next_lines(step, run=generated.run)
         out, taken = console(no_color=no_color), rows_on_stderr(after)
-        show_generated(generated, out, required=required, taken=taken, every_note=verbose)
+        if generated.description is not None:
+            revision = generated.description
+            show_described(generated, revision, out, required=required, taken=taken, every_note=verbose)
+        else:
+            show_generated(generated, out, required=required, taken=taken, every_note=verbose)
         if verbose and generated.evaluation is not None:
             held_out = storage.evaluation_in(Path(generated.run))
             show_every_case(generated.evaluation, held_out, no_color=no_color)

@@ -78,10 +78,19 @@ REQUIRE = click.option(
 RESUME = click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Resume an interrupted run.")
 SANDBOX = click.option(
     "--sandbox",
-    type=click.Choice(["bubblewrap", "none"]),
+    type=click.Choice(["bubblewrap", "docker", "none"]),
     default="bubblewrap",
-    help="What confines programs; none runs them on this machine with your rights.  [default: bubblewrap]",
+    help="What confines programs; docker: containers of the image $UPSKILL_SANDBOX_IMAGE; none runs programs on this "
+    "machine with your rights.  [default: bubblewrap]",
 )
+OTHER_SKILLS = (
+    "a folder of skills, those that come with the coding agent, or N that ship with upskill; may be repeated."
+)
+
+
+def among(help: str) -> Option:
+    """Which other skills are offered, too."""
+    return click.option("--among", multiple=True, metavar="DIR|bundled|N", help=help)
 
 
 # Settings.
@@ -109,10 +118,17 @@ def harness(*, auto: str) -> Option:
     return click.option(
         "--harness",
         type=click.Choice(harness_choices()),
-        help=f"How models work: chat in text only, agent with tools in a sandbox.  [default: auto, {auto}]",
+        help="How models work: chat in text only, agent with tools in a sandbox, the others in a coding agent that "
+        f"you have installed.  [default: auto, {auto}]",
     )
 
 
+AGENT_BIN = click.option(
+    "--agent-bin",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The program of the coding agent.  [default: the one on the search path]",
+)
 MAX_TURNS = click.option("--max-turns", type=int, metavar="N", help="Turn limit of a model with tools.  [default: 30]")
 
 

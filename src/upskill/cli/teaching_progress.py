@@ -23,6 +23,11 @@ class TimedProgress(StepProgress):
             super().note(line)
             self._begin("working", None)
 
+    def step(self, what: str, done: int, of: int | None) -> None:
+        """Show how far it is, unless only the result is wanted."""
+        if not self._quiet:
+            super().step(what, done, of)
+
     def ask(self, question: Callable[[], bool]) -> bool:
         """What the person answers. No clock runs meanwhile."""
         self.show(None)

@@ -19,6 +19,7 @@ from upskill.domain.draft import Draft, Lesson, LessonKind, SectionSource
 from upskill.domain.evaluation import ArmSummary, Evaluation, JudgeReport, Purchase, StudentReport
 from upskill.domain.harness import DEFAULT_HARNESS, HARNESSES, HarnessInfo, harness_info
 from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
+from upskill.domain.loads import Estimate, Loads, Withheld
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.run_end import Cap, Outage, RunEnd, StudentEnd
 from upskill.domain.skill import Skill, SkillFile
@@ -26,3 +27,4 @@ from upskill.domain.student import Price, Student
 from upskill.domain.text import estimate_tokens
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
 from upskill.domain.trial import NOT_RUN, Arm, End, Errored, Fault, Outcome, Scored, SkillUse, Trial, Usage
+from upskill.domain.trigger import PromptTally, TriggerPrompt, TriggerRate, TriggerResult, TriggerScore

@@ -1,10 +1,11 @@
-"""What a student left behind: its last words and its files; and the identity of that."""
+"""What a student left behind: its last words, its files and its tool calls; and the identity of words and files."""
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from upskill.domain.digest import digest_of
+from upskill.domain.trajectory import Trajectory
 
 Files = Mapping[str, bytes]
 """Content by relative path, with forward slashes."""
@@ -18,6 +19,12 @@ class Answer:
     files: Files = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     """Files of the case that were removed."""
+    trajectory: Trajectory | None = None
+    """The tool calls; `None` where none were recorded: without tools, and in runs of earlier versions."""
+    turns: int | None = None
+    """Turns of the model; `None` without tools."""
+    tokens: int | None = None
+    """Input and output together; `None` where the provider did not report them."""
 
 
 def answer_digest(answer: Answer) -> str:

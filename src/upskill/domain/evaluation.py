@@ -6,6 +6,8 @@ from typing import Literal
 from upskill.domain.case import Qualification
 from upskill.domain.judge_error import JudgeError
 from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
+from upskill.domain.loads import Loads
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.plan import Design
 from upskill.domain.run_end import RunEnd, StudentEnd
 from upskill.domain.skill import Skill
@@ -59,6 +61,8 @@ class ArmSummary:
     """Requests refused before an answer began."""
     asked_cases: int | None = None
     """Cases asked in this arm; cases without a passage have no ceiling. `None` in results of earlier versions."""
+    other_skills: tuple[tuple[str, int], ...] = ()
+    """Other skills that were loaded, with the number of scored answers, most frequent first."""
 
     @property
     def pass_rate(self) -> float | None:
@@ -115,6 +119,8 @@ class StudentReport:
     """Pairs of earlier looks at the same skill that the lift includes."""
     answered_by: tuple[str, ...] = ()
     """What the server called the model, where that is another name."""
+    loads: Loads | None = None
+    """How often the offered skill was loaded; `None` where none was offered, and in results of earlier versions."""
 
     @property
     def compared(self) -> tuple[Arm, Arm]:
@@ -130,6 +136,11 @@ class StudentReport:
                 return lift.rate if name == lift.arm else lift.rate_against
         arm = self.arm(name)
         return None if arm is None else arm.pass_rate
+
+    @property
+    def forced(self) -> Lift | None:
+        """The lift of the skill given or forced, where it was also offered; `None` where that was not measured."""
+        return next((lift for lift in self.lifts[1:] if lift.arm == "with_skill"), None)
 
     @property
     def ceiling(self) -> Lift | None:
@@ -220,6 +231,8 @@ class Evaluation:
     """What confined the programs that were run: `bubblewrap`, or `none`; `None` if nothing was run."""
     judge: JudgeReport | None = None
     """`None` without a judge."""
+    others: OtherSkills | None = None
+    """The skills that lay beside the measured one; `None` where none was asked for."""
 
     @property
     def interrupted(self) -> bool:

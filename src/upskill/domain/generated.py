@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from upskill.domain.description import DescriptionRevision
 from upskill.domain.evaluation import Evaluation, Purchase
 from upskill.domain.finding import Finding
 from upskill.domain.skill import Skill
@@ -105,6 +106,8 @@ class GenerateResult:
     """What the search of its files found. An empty result does not mean safe."""
     aptitude: tuple[Aptitude, ...] = ()
     """What each model could do on the practice cases before the first draft; empty if not measured."""
+    description: DescriptionRevision | None = None
+    """What became of the description, with `--description-only`; `None` otherwise."""
 
 
 def worst_of(statuses: tuple[str, ...]) -> str:

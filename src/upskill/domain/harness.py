@@ -29,8 +29,10 @@ class HarnessInfo:
     """The name for people of the arm with an older version, which reaches the student as in the second arm."""
     with_tools: bool = False
     """Students act, in a sandbox, where the files of the case and of the skill lie. Others see them in the prompt."""
-    programs: tuple[str, ...] = ()
-    """Programs that must be installed."""
+    program: str = ""
+    """The coding agent that the user must have installed; empty for a harness of ours."""
+    package: str = ""
+    """The npm package that installs it."""
 
     def planned_arms(self, *, baseline: bool, previous: bool, ceiling: Ceiling | None = None) -> tuple[Arm, ...]:
         """First what is measured against, then what the verdict is about, then what is run beside it."""
@@ -66,6 +68,23 @@ HARNESSES: dict[str, HarnessInfo] = {
             arms={"baseline": "without the skill", "offered": "skill offered", "with_skill": "skill given"},
             previous="old version offered",
             with_tools=True,
+        ),
+        *(
+            HarnessInfo(
+                name=name,
+                module=f"upskill.trials.harnesses.{name.replace('-', '_')}",
+                description=f"the coding agent {title}, in a sandbox",
+                arms={"baseline": "without the skill", "offered": "skill offered", "with_skill": "skill forced"},
+                previous="old version offered",
+                with_tools=True,
+                program=program,
+                package=package,
+            )
+            for name, title, program, package in (
+                ("codex", "Codex", "codex", "@openai/codex"),
+                ("claude-code", "Claude Code", "claude", "@anthropic-ai/claude-code"),
+                ("opencode", "opencode", "opencode", "opencode-ai"),
+            )
         ),
     )
 }

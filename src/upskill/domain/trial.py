@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Grade
+from upskill.domain.trajectory import Trajectory
 
 Arm = Literal["baseline", "previous", "offered", "with_skill", "ceiling"]
 """The condition: no skill; an older version of the skill, presented in the same way; the skill offered for the model to
@@ -25,13 +26,18 @@ End = Literal[
     "turn limit",
     "token limit",
     "file limit",
+    "memory limit",
+    "stopped",
 ]
-"""How a scored answer ended. Only `answered` and `cut` can pass."""
+"""How a scored answer ended. Only `answered` and `cut` can pass. `stopped`: all that was to be measured was seen, as
+`upskill trigger` ends an answer that has loaded the skill."""
 
 ENDS_THAT_CAN_PASS: frozenset[End] = frozenset({"answered", "cut"})
 """The other ends are failures of the model, even if the checks pass on its text."""
 
-Fault = Literal["provider", "rate limit", "transport", "timeout", "sandbox", "check", "crash", "budget", "cancelled"]
+Fault = Literal[
+    "provider", "rate limit", "transport", "timeout", "sandbox", "agent", "check", "crash", "budget", "cancelled"
+]
 """Why an answer errored. None of these is the model's fault."""
 
 
@@ -100,6 +106,20 @@ class SkillUse:
     """The model received or read its SKILL.md."""
     files: tuple[str, ...] = ()
     """Its files that were read or run, in the order of first use."""
+    turn: int | None = None
+    """The turn of the model after which it had been loaded, counted from 1; 0 if it was in the first request. `None`
+    where it was not loaded, and in runs of earlier versions."""
+    others: tuple[str, ...] = ()
+    """Names of other skills that were loaded, in that order."""
+    shortened: bool = False
+    """The agent listed its description cut short."""
+    others_listed: int | None = None
+    """Other skills that were listed with their descriptions: agents cut long lists. `None` without other skills."""
+
+    @property
+    def present(self) -> bool:
+        """Whether the measured skill could be used at all; false without it, where only other skills were listed."""
+        return self.listed or self.loaded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,11 +140,15 @@ class Trial:
     """New and changed files in the model's working folder."""
     removed: tuple[str, ...] = ()
     """Files of the case that the model removed."""
+    outside: tuple[str, ...] = ()
+    """Addresses outside of its sandbox that a coding agent, or a program in it, tried to reach; all were refused."""
     skill_use: SkillUse | None = None
     turns: int = 0
     """Turns of the model; 0 without tools."""
     tool_calls: int | None = None
     """Readable tool calls; `None` without tools, and in runs of earlier versions."""
+    trajectory: Trajectory | None = None
+    """What the model did with its tools; `None` without tools, and in runs of earlier versions."""
     usage: Usage = Usage()
     seconds: float | None = None
     calls: int = 0
@@ -152,9 +176,10 @@ class Trial:
     def lost_answers(self) -> int:
         """Answers that were lost, retries included: one for each lost request, however the trial ended.
 
-        A trial that errored without a failed request lost the answer that it had, in a sandbox or a check.
+        A trial that errored without a lost request lost the answer that it had, in a sandbox, an agent or a check. A
+        request of it that was refused and then answered explains nothing: it may have had many.
         """
-        if self.lost or self.refused or not isinstance(self.outcome, Errored):
+        if self.lost or not isinstance(self.outcome, Errored):
             return self.lost
         return int(self.outcome.was_run and self.outcome.fault not in TURNED_AWAY)
 
@@ -166,22 +191,31 @@ class Trial:
 
     @property
     def full_answer(self) -> Answer:
-        """The text and the files that checks read."""
-        return Answer(text=self.answer, files=self.files, removed=self.removed)
+        """All that checks read: the text, the files, and what the model did."""
+        return Answer(
+            text=self.answer,
+            files=self.files,
+            removed=self.removed,
+            trajectory=self.trajectory,
+            turns=self.turns or None,
+            tokens=self.usage.tokens,
+        )
 
     @property
     def answer_digest(self) -> str:
-        """Equal for byte-identical answers; empty without an answer."""
+        """Equal for byte-identical answers that were reached by the same tool calls; empty without an answer."""
         if self.kept_digest or not (self.answer or self.files):
             return self.kept_digest
         digest = hashlib.blake2b(self.answer.encode("utf-8", "surrogatepass"), digest_size=8)
         for path in sorted(self.files):
             digest.update(f"\0{path}\0".encode("utf-8", "surrogatepass") + self.files[path])
+        for call in () if self.trajectory is None else self.trajectory.calls:
+            digest.update(f"\0\0{call.tool}\0{call.arguments}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def without_answer(self) -> "Trial":
         """The same trial without what the student left, except its digest."""
-        return replace(self, answer="", files={}, kept_digest=self.answer_digest)
+        return replace(self, answer="", files={}, trajectory=None, kept_digest=self.answer_digest)
 
     def cleaned(self, clean: Callable[[str], str]) -> "Trial":
         """The same trial with every text in it cleaned. Its grade does not change."""
@@ -194,4 +228,13 @@ class Trial:
         # latin-1 decodes any bytes and gives the same bytes back.
         files = {path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in self.files.items()}
         served = None if self.served_model is None else clean(self.served_model)
-        return replace(self, outcome=outcome, answer=clean(self.answer), files=files, served_model=served)
+        trajectory = None if self.trajectory is None else self.trajectory.cleaned(clean)
+        return replace(
+            self,
+            outcome=outcome,
+            answer=clean(self.answer),
+            files=files,
+            served_model=served,
+            trajectory=trajectory,
+            outside=tuple(map(clean, self.outside)),
+        )

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar, get_args
 
 from upskill.domain import Evaluation, Trial
 from upskill.domain.generated import GenerateResult
+from upskill.domain.other_skills import Among, read_among
 from upskill.errors import UpskillError, UsageError
 from upskill.interruption import beside_event_loops, raise_if_interrupted
 from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
@@ -30,6 +31,8 @@ from upskill.workflows.progress import RunProgress
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
+OtherSkillsLike = PathLike | int
+"""A folder of skills, a number of those that ship with upskill, or `bundled`."""
 _one_at_a_time = threading.Lock()
 """The engine runs once per process. Another call waits for it."""
 
@@ -46,14 +49,19 @@ def evaluate(
     min_lift: float | None = None,
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     yes: bool = False,
     **settings: object,
 ) -> EvaluationResult:
     """Measure each model with and without the skill, as `upskill eval` does.
 
     `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill. `ceiling`
-    also asks without the skill but with the passage of the case in the prompt. If nothing has changed since an earlier
-    evaluation, its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
+    also asks without the skill but with the passage of the case in the prompt. `among` are other skills that lie
+    beside this one in every arm: folders of skills, a number of those that ship with upskill, `"bundled"`. If nothing
+    has changed since an earlier evaluation, its recorded verdict is returned, unless `fresh` is given. `resume`
+    continues an interrupted run.
+    `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path.
     """
     order = evaluating.EvaluationOrder(
         skill=Path(skill),
@@ -65,6 +73,8 @@ def evaluate(
         previous=None if previous is None else Path(previous),
         fresh=fresh,
         sandbox=_backend(sandbox),
+        among=_among(among),
+        agent_bin=None if agent_bin is None else Path(agent_bin),
     )
 
     def work() -> EvaluationResult:
@@ -88,12 +98,14 @@ def resume(
     tests: PathLike | None = None,
     previous: PathLike | None = None,
     sandbox: Backend = "bubblewrap",
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     **settings: object,
 ) -> EvaluationResult:
     """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
 
-    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, and paths outside the
-    working folder.
+    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, `agent_bin`, and paths
+    outside the working folder.
     """
 
     def work() -> EvaluationResult:
@@ -103,6 +115,8 @@ def resume(
             skill=None if skill is None else Path(skill),
             case_file=None if tests is None else Path(tests),
             previous=None if previous is None else Path(previous),
+            among=_among(among),
+            agent_bin=None if agent_bin is None else Path(agent_bin),
         )
         return _evaluated(evaluating.resume(Path(run), typed=typed, progress=_Interruptible()))
 
@@ -144,6 +158,9 @@ def generate(
     effort: Literal["low", "high"] = "low",
     feedback: PathLike | None = None,
     retire: Sequence[str] = (),
+    description_only: bool = False,
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -154,7 +171,9 @@ def generate(
 
     `sources` are the values of `--from`. `teacher` writes the skill; `models` are measured. `cases` is the number of
     practice, held-out and unrelated cases, such as "10+32+4". `output` is the folder of the skill. `feedback` is a file
-    of comments on a run in `sources`; `retire` names held-out cases that become practice cases.
+    of comments on a run in `sources`; `retire` names held-out cases that become practice cases. `description_only`
+    revises nothing but the description of a skill, on its trigger prompts, `among` other skills where they are given;
+    `agent_bin` is the program of the coding agent then, if it is not on the search path.
 
     Without `anyway`, `StudentCannotProfit` is raised if no skill can help these models, and no new draft is made for a
     skill that passes every practice case. Without `accept_findings`, a draft with dangerous content raises
@@ -178,6 +197,9 @@ def generate(
             effort=effort,
             feedback=None if feedback is None else os.fspath(feedback),
             retire=tuple(retire),
+            description_only=description_only,
+            among=_among(among),
+            agent_bin=None if agent_bin is None else os.fspath(agent_bin),
             anyway=anyway,
             sandbox=_backend(sandbox),
         )
@@ -201,6 +223,8 @@ def resume_generate(
     sources: PathLike | None = None,
     output: PathLike | None = None,
     plan: PathLike | None = None,
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -220,6 +244,8 @@ def resume_generate(
                 settings=_resolved("resume_generate()", dict(settings)),
                 sandbox=_backend(sandbox),
                 skill=None if sources is None else Path(sources),
+                among=_among(among),
+                agent_bin=None if agent_bin is None else Path(agent_bin),
             ),
             output=None if output is None else os.fspath(output),
             plan_file=None if plan is None else os.fspath(plan),
@@ -308,6 +334,12 @@ def _backend(sandbox: Backend) -> Backend:
     if sandbox not in get_args(Backend):
         raise UsageError(f"sandbox must be {' or '.join(get_args(Backend))}, not {sandbox!r}")
     return sandbox
+
+
+def _among(among: OtherSkillsLike | Sequence[OtherSkillsLike]) -> Among:
+    given = [among] if isinstance(among, str | int | os.PathLike) else among
+    # A path is never taken for a number, whatever it is called.
+    return read_among([str(Path.cwd() / one) if isinstance(one, os.PathLike) else str(one) for one in given])
 
 
 def _resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str] = ()) -> ResolvedSettings:

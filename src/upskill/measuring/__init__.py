@@ -20,6 +20,7 @@ from upskill.measuring.lift import (
     measure_lift,
     tally_baselines,
 )
+from upskill.measuring.loads import measure_loads
 from upskill.measuring.look_check import contradiction
 from upskill.measuring.looks import (
     FIRST_LEVEL,
@@ -47,6 +48,7 @@ from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, spent_on, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
+from upskill.measuring.trigger import last_tries, score_triggering, tally_prompts
 from upskill.measuring.verdict import Judgement, holds_among, judge, only_if_both
 
 __all__ = [
@@ -83,6 +85,7 @@ __all__ = [
     "judge",
     "judge_agreement",
     "label_of",
+    "last_tries",
     "level_after",
     "level_of_look",
     "lift_by_label",
@@ -90,6 +93,7 @@ __all__ = [
     "look_terms",
     "measure_judge_error",
     "measure_lift",
+    "measure_loads",
     "measure_tokens",
     "more_cases_hint",
     "most_rounds",
@@ -99,10 +103,12 @@ __all__ = [
     "prospect",
     "recorded_look",
     "repeats_earlier",
+    "score_triggering",
     "screen_cases",
     "spent_on",
     "summarise_arm",
     "tallies_of",
     "tally_baselines",
+    "tally_prompts",
     "with_losses",
 ]

@@ -1,6 +1,7 @@
-"""Fisher's exact test, and the quantile of Student's t. Knows nothing of what is counted."""
+"""Fisher's exact test, the exact interval of a share, the quantile of Student's t. Knows nothing of what is counted."""
 
 import math
+from collections.abc import Callable
 from functools import cache
 from math import comb
 
@@ -11,6 +12,29 @@ def fisher_greater(hits: int, trials: int, other_hits: int, other_trials: int) -
     ways = comb(total, marked)
     most = min(trials, marked)
     return sum(comb(trials, k) * comb(other_trials, marked - k) for k in range(hits, most + 1)) / ways
+
+
+@cache
+def exact_share(hits: int, trials: int, error: float) -> tuple[float, float]:
+    """The interval of Clopper and Pearson for a share, with at most this error on each side.
+
+    It also holds for the mean of shares that differ between the trials, which vary less than equal ones.
+    """
+    low = 0.0 if hits == 0 else _share_where(lambda share: _at_least(hits, trials, share) < error)
+    high = 1.0 if hits == trials else _share_where(lambda share: 1 - _at_least(hits + 1, trials, share) > error)
+    return low, high
+
+
+def _at_least(hits: int, trials: int, share: float) -> float:
+    return _incomplete_beta(hits, trials - hits + 1, share)
+
+
+def _share_where(below: Callable[[float], bool]) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return (low + high) / 2
 
 
 @cache

@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from upskill.domain import Interval
-from upskill.measuring.distributions import t_quantile
+from upskill.measuring.distributions import exact_share, t_quantile
 from upskill.measuring.looks import FIRST_LEVEL
 from upskill.measuring.pairs import CaseTally
 
@@ -92,6 +92,40 @@ def cases_like_these(tallies: Sequence[CaseTally], level: Level = FIXED) -> Inte
     return Interval(low=max(-1.0, low), high=min(1.0, high))
 
 
+def share_of_these_cases(counts: Sequence[tuple[int, int]], level: Level = FIXED) -> Interval:
+    """Where the mean share of these cases lies, from hits and answers of each case; only sampling is random.
+
+    Exact, because there may be very few answers and no arm to subtract.
+    """
+    hits, answers = sum(hit for hit, _ in counts), sum(number for _, number in counts)
+    low, high = exact_share(hits, answers, NormalDist().cdf(-level.z))
+    mean = math.fsum(hit / number for hit, number in counts) / len(counts)
+    return Interval(low=min(low, mean), high=max(high, mean))
+
+
+def share_like_these(counts: Sequence[tuple[int, int]], level: Level = FIXED) -> Interval | None:
+    """Where the mean share of all cases of this kind lies, from hits and answers of each unit; `None` with too few.
+
+    The hull of Student's t over units and the Wilson interval at the size that the units are worth: where no case, or
+    every case, had a hit, only the second has a width.
+    """
+    if len(counts) < FEWEST_CASES:
+        return None
+    values = [hits / answers for hits, answers in counts]
+    mean, half = mean_half(values, answers=sum(answers for _, answers in counts), level=level)
+    share = _mean_share(values, t_quantile(1 - level.error, len(values) - 1))
+    return Interval(low=max(0.0, min(mean - half, share.low)), high=min(1.0, max(mean + half, share.high)))
+
+
+def mean_half(values: Sequence[float], *, answers: int, level: Level = FIXED) -> tuple[float, float]:
+    """The mean of values of units and the half width of its interval by Student's t.
+
+    The spread is never less than one flip among so many answers would make it.
+    """
+    mean, spread = _spread_above(values, 0.5 * len(values) / answers)
+    return mean, t_quantile(1 - level.of_a_look, len(values) - 1) * spread / math.sqrt(len(values))
+
+
 def merge_families(tallies: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
     """One tally per family: cases of one family are one draw from all cases of this kind."""
     if all(tally.family is None for tally in tallies):
@@ -114,11 +148,15 @@ def merge_families(tallies: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
 def floored_spread(tallies: Sequence[CaseTally]) -> tuple[float, float]:
     """The mean of the cases' lifts and their standard deviation, which is never less than one flip would make it."""
     differences = [tally.difference for tally in tallies]
-    count = len(differences)
-    mean = math.fsum(differences) / count
+    return _spread_above(differences, 0.5 * len(differences) / sum([tally.pairs for tally in tallies]))
+
+
+def _spread_above(values: Sequence[float], floor: float) -> tuple[float, float]:
+    count = len(values)
+    mean = math.fsum(values) / count
     # Not statistics.stdev: its exact fractions are thirty times slower, and looks are many.
-    deviation = math.sqrt(math.fsum([(value - mean) ** 2 for value in differences]) / (count - 1))
-    return mean, max(deviation, 0.5 * count / sum([tally.pairs for tally in tallies]))
+    deviation = math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (count - 1))
+    return mean, max(deviation, floor)
 
 
 def _mean_share(values: Sequence[float], z: float) -> "_Share":

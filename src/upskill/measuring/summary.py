@@ -19,7 +19,8 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int, priced: bool
     rounds: dict[int, list[bool]] = defaultdict(list)
     for trial, outcome in scored:
         rounds[trial.repeat].append(outcome.passed)
-    uses = [trial.skill_use for trial, _ in scored if trial.skill_use is not None]
+    seen = [trial.skill_use for trial, _ in scored if trial.skill_use is not None]
+    uses = [use for use in seen if use.present]
     complete = [passed for passed in rounds.values() if len(passed) == cases]
     return ArmSummary(
         arm=arm,
@@ -38,6 +39,7 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int, priced: bool
         loaded=sum(use.loaded for use in uses) if uses else None,
         skill_files=tuple(Counter(path for use in uses for path in use.files).most_common()),
         asked_cases=cases,
+        other_skills=tuple(Counter(name for use in seen for name in use.others).most_common()),
     )
 
 

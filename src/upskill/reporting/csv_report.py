@@ -17,6 +17,7 @@ COLUMNS = (
     *("input_tokens", "output_tokens", "cost", "seconds", "calls", "served_model", "trial"),
     *("skill", "skill_digest", "run"),
     *("turns", "skill_loaded", "skill_files", "files_left"),
+    *("load_turn", "other_skills"),
 )
 """Later versions add columns at the end only."""
 
@@ -74,10 +75,12 @@ def _cells(trial: Trial) -> tuple[Cell, ...]:
 
 def _with_tools(trial: Trial) -> tuple[Cell, ...]:
     """Empty for a student without tools."""
-    use = trial.skill_use
+    use = trial.skill_use if trial.skill_use is not None and trial.skill_use.present else None
     return (
         trial.turns or None,
         None if use is None else use.loaded,
         None if use is None else " ".join(use.files),
         len(trial.files) if trial.turns else None,
+        None if use is None else use.turn,
+        None if trial.skill_use is None else " ".join(trial.skill_use.others),
     )

@@ -22,12 +22,21 @@ _REVISION = {
 
 def decision(generated: GenerateResult) -> str:
     """The decision with its reason: the first sentence of the report, and in the record for every later one."""
+    if generated.description is not None:
+        return f"{_described(generated)}. {generated.reason[:1].upper()}{generated.reason[1:]}."
     if generated.saved is None:
         return f"The old version stays: {_evidence(generated, subject='the revision')}."
     what = "The new version was saved" if generated.revision else "The skill was saved"
     if generated.evaluation is None:
         return f"{what}, {generated.reason}."
     return f"{what}{':' if generated.proven else ', but'} {_evidence(generated, subject='it')}."
+
+
+def _described(generated: GenerateResult) -> str:
+    if generated.saved is None:
+        return "The old description stays"
+    in_place = generated.saved == generated.improved
+    return "The old description is replaced" if in_place else "The skill was copied with the new description"
 
 
 def _evidence(generated: GenerateResult, *, subject: str) -> str:

@@ -19,6 +19,11 @@ WITHOUT_GROUP = (
 )
 """What a person without a control group should know. Named even when every probe held."""
 
+OF_DOCKER = (
+    "upskill was never run on a real docker engine, only on a stand-in for it; these are the quick probes only",
+)
+"""What a person who asks for containers should know. Named even when every probe held."""
+
 
 def show_diagnosis(facts: SandboxFacts, results: tuple[Result, ...], *, by_root: bool, console: Console) -> None:
     """A row per probe, then what it comes to."""
@@ -45,6 +50,8 @@ def closing_lines(facts: SandboxFacts, results: tuple[Result, ...], *, by_root: 
         lines.append("memory    limited by a control group")
     else:
         lines += [f"memory    {WITHOUT_GROUP[0]}", *(f"          {line}" for line in WITHOUT_GROUP[1:])]
+    if facts.backend == "docker":
+        lines += [f"note      {line}" for line in OF_DOCKER]
     held = sum(result.held for result in results)
     broken = ", ".join(str(result.id) for result in results if not result.held)
     lines.append(f"{held} of {len(results)} probes held" + (f"; broken: {broken}" if broken else ""))
@@ -60,7 +67,10 @@ def diagnosis_json(facts: SandboxFacts, results: tuple[Result, ...], *, kernel: 
             "version": facts.version,
             "profile": facts.profile,
             "memory_by": facts.memory_by,
-            "notes": list(WITHOUT_GROUP) if facts.memory_by == "watcher" else [],
+            "notes": [
+                *(WITHOUT_GROUP if facts.memory_by == "watcher" else ()),
+                *(OF_DOCKER if facts.backend == "docker" else ()),
+            ],
             "probes": [
                 {"id": result.id, "what": result.what, "held": result.held, "saw": result.saw} for result in results
             ],

@@ -13,6 +13,7 @@ from upskill.reporting.cases import label_lines
 from upskill.reporting.estimate_path import REASONS
 from upskill.reporting.glance.terminal_block import style_of
 from upskill.reporting.lines import print_lines
+from upskill.reporting.loading import loading_lines, turn_words
 from upskill.reporting.wording import (
     USUAL,
     arm_name,
@@ -81,16 +82,17 @@ def _judge_error(report: StudentReport) -> Iterator[Text]:
 
 def _loading(report: StudentReport, *, cases: int) -> Iterator[Text]:
     """For students that may load the skill: how many did, and what it does once it is read."""
+    yield from map(Text, loading_lines(report, cases=cases))
+    if report.loads is not None and (turn := turn_words(report.loads)) is not None:
+        yield Text(turn)
     offered = report.arm("offered")
-    if offered is not None and offered.trials:
-        share = f"{offered.loaded or 0} of {offered.trials} answers ({percent(offered.load_rate)})"
-        files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
-        yield Text(f"the model loaded the offered skill in {share}{f'; it opened or ran {files}' if files else ''}")
-    for lift in (lift for lift in report.lifts[1:] if lift.arm == "with_skill"):
-        yield Text(
-            f"skill given: {points(lift.mean)} points ({confidence_interval(lift, lift.these_cases)} on these "
-            f"{count(lift.cases or cases, 'case')}, {count(lift.pairs, 'pair')})"
-        )
+    files = [] if offered is None else [(path, number) for path, number in offered.skill_files if path != "SKILL.md"]
+    if files:
+        named = ", ".join(f"{path} in {number}" for path, number in files)
+        yield Text(f"files of the skill that were opened or run: {named}")
+    if (lift := report.forced) is not None and lift.cases_like_these is not None:
+        name, where = arm_name(lift.arm, report.harness), f"on these {count(lift.cases or cases, 'case')}"
+        yield Text(f"{name}, {where}: {confidence_interval(lift, lift.these_cases)} points", style="dim")
 
 
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:

@@ -15,6 +15,7 @@ from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures, aptitude_json
 from upskill.reporting.decision import decision
+from upskill.reporting.described import revision_json
 from upskill.reporting.glance import glance
 from upskill.reporting.glance.names import names_by_model, unique_names
 from upskill.reporting.json_report import evaluation_json
@@ -22,7 +23,7 @@ from upskill.reporting.lines import print_lines
 from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
 from upskill.reporting.terminal import TerminalResult, most_rows, picture
-from upskill.reporting.wording import paid, percents, points
+from upskill.reporting.wording import percents, points, spent_on
 
 MOST_REASON = 200
 """Characters of why revising ended: a teacher's faults may be in it."""
@@ -92,7 +93,7 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
             f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
         )
         yield f"attempts on practice cases: {shown}; {shortened(generated.refined or 'not revised', MOST_REASON)}"
-    yield f"spent: teacher {_spent(generated.by_teacher)}, models {_spent(generated.by_students)}"
+    yield f"spent: teacher {spent_on(generated.by_teacher)}, models {spent_on(generated.by_students)}"
 
 
 def _where(generated: GenerateResult) -> Iterator[str]:
@@ -113,10 +114,6 @@ def _notes(generated: GenerateResult, required: Required | None) -> Iterator[Res
             yield ResultNote(text=f"before: {names.get(one.student, one.student)}: {aptitude_figures(one)}")
     for line in merged_notes(generated.notes, names):
         yield ResultNote(text=f"note: {line}")
-
-
-def _spent(bought: Purchase) -> str:
-    return f"{count(bought.calls, 'call')} ({paid(bought.cost if bought.calls else 0.0)})"
 
 
 def generated_json(generated: GenerateResult, required: Required | None = None) -> dict[str, Json]:
@@ -163,6 +160,7 @@ def generated_json(generated: GenerateResult, required: Required | None = None) 
         "notes": list(generated.notes),
         "aptitude": aptitude_json(generated.aptitude),
         "findings": [asdict(one) for one in generated.findings],
+        "description": revision_json(generated.description),
     }
 
 

@@ -6,9 +6,10 @@ from importlib.resources import files
 
 from pydantic import TypeAdapter
 
-from upskill.domain import ArmSummary, Evaluation, Interval, Lift, RunEnd, StudentReport
+from upskill.domain import ArmSummary, Estimate, Evaluation, Interval, Lift, Loads, RunEnd, StudentReport
 from upskill.domain.case import Json
 from upskill.domain.judge_error import JudgeError
+from upskill.domain.other_skills import OtherSkills
 from upskill.reporting.cases import case_state_json, label_lifts_json
 from upskill.reporting.requirements import requirements, requirements_json
 
@@ -32,10 +33,16 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "required": requirements_json(requirements(evaluation)),
         "sandbox": evaluation.sandbox,
         "judge": evaluation.judge and {**asdict(evaluation.judge), "agreement": evaluation.judge.agreement},
+        "others": others_json(evaluation.others),
         "notes": list(evaluation.notes),
         "case_states": [case_state_json(one) for one in evaluation.case_states],
         "students": [_student(report) for report in evaluation.students],
     }
+
+
+def others_json(others: OtherSkills | None) -> Json:
+    """The skills beside the measured one; null where none was asked for."""
+    return None if others is None else {"count": len(others.skills), **asdict(others)}
 
 
 def evaluation_schema() -> dict[str, Json]:
@@ -61,6 +68,7 @@ def _student(report: StudentReport) -> Json:
         "earlier_pairs": report.earlier_pairs,
         "judge_error": None if report.judge_error is None else _judge_error(report.judge_error),
         "answered_by": list(report.answered_by),
+        "loads": None if report.loads is None else _loads(report.loads),
         "arms": {arm.arm: _arm(arm) for arm in report.arms},
         "lifts": [_lift(lift) for lift in report.lifts],
         "labels": label_lifts_json(report.label_lifts),
@@ -78,6 +86,29 @@ def _judge_error(error: JudgeError) -> Json:
         "lift": error.lift,
         "interval": None if error.interval is None else _interval(error.interval),
     }
+
+
+def _loads(loads: Loads) -> Json:
+    return {
+        "answers": loads.answers,
+        "loaded": loads.loaded,
+        "cases": loads.cases,
+        "rate": loads.rate,
+        "these_cases": _interval(loads.these_cases),
+        "cases_like_these": None if loads.cases_like_these is None else _interval(loads.cases_like_these),
+        "confidence": loads.confidence,
+        "turn": loads.turn,
+        "instead": dict(loads.instead),
+        "lift_if_loaded": _estimate(loads.lift_if_loaded),
+        "withheld": loads.withheld,
+        "unloaded": _estimate(loads.unloaded),
+        "easier": _estimate(loads.easier),
+        "easier_forced": _estimate(loads.easier_forced),
+    }
+
+
+def _estimate(one: Estimate | None) -> Json:
+    return None if one is None else {"mean": one.mean, "interval": _interval(one.interval)}
 
 
 def _arm(arm: ArmSummary) -> Json:
@@ -101,6 +132,7 @@ def _arm(arm: ArmSummary) -> Json:
         "load_rate": arm.load_rate,
         "skill_files": dict(arm.skill_files),
         "asked_cases": arm.asked_cases,
+        "other_skills": dict(arm.other_skills),
     }
 
 

@@ -122,6 +122,15 @@ def _suite_properties(evaluation: Evaluation, report: StudentReport) -> dict[str
     }
     if (offered := report.arm("offered")) is not None:
         properties |= {"offered": offered.trials, "loaded": offered.loaded}
+    if (loads := report.loads) is not None:
+        shown = loads.lift_if_loaded
+        properties |= {
+            "load_rate": loads.rate,
+            "load_rate_interval": f"{loads.interval.low} {loads.interval.high}",
+            "lift_if_loaded": None if shown is None else shown.mean,
+            "lift_if_loaded_withheld": loads.withheld,
+            "loaded_instead": ", ".join(f"{name} {number}" for name, number in loads.instead) or None,
+        }
     for lift in report.lifts[1:]:
         properties[f"lift_{lift.arm}"] = lift.mean
     for lift in report.lifts[:1]:

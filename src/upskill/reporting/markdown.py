@@ -30,8 +30,9 @@ def markdown_report(
 
 def _rests_on(evaluation: Evaluation, day: str) -> str:
     most = "up to " if evaluation.design == "sequential" else ""
+    others = "" if evaluation.others is None else f", {evaluation.others.words}"
     return (
-        f"{markdown_text(evaluation.skill.name)}: {count(evaluation.cases, 'case')}, "
+        f"{markdown_text(evaluation.skill.name)}{others}: {count(evaluation.cases, 'case')}, "
         f"{most}{count(evaluation.repeats, 'repeat')} of each, skill `{evaluation.skill.digest[:12]}`, {day}."
     )
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.student import Student
+from upskill.reporting.loading import rarely_loaded
 
 ENOUGH_REPEATS = 3
 """Pairs of a case after which the differences between cases blur a lift more than those between answers do."""
@@ -45,6 +46,8 @@ def next_step(
         return NextStep("see what to change in the cases", f"upskill cases check {asked}")
     if "hurts" in verdicts:
         return _revise(evaluation, asked)
+    if rare := [report for report in evaluation.students if rarely_loaded(report)]:
+        return _describe(rare, folder)
     if "undecided" in verdicts:
         return _decide(evaluation, folder, asked)
     if "no difference" in verdicts:
@@ -53,17 +56,27 @@ def next_step(
 
 
 def step_after_generate(
-    evaluation: Evaluation | None, *, saved: str | None, improved: str | None, resume: str, students: Sequence[str]
+    evaluation: Evaluation | None,
+    *,
+    saved: str | None,
+    improved: str | None,
+    resume: str,
+    students: Sequence[str],
+    description: bool = False,
 ) -> NextStep:
     """The one command for what a `generate` came to, on the page and on the terminal.
 
     `saved` is the folder of the skill, `None` where the old version stays; that one is in `improved`, where known.
+    `description` says that only the description was revised.
     """
+    models = "".join(f" -m {quote(name)}" for name in students)
+    if saved is None and description:
+        folder = _UNKNOWN_SKILL if improved is None else quote(improved)
+        return NextStep("see which prompts the old description gets wrong", f"upskill trigger {folder}{models} -v")
     if saved is None:
         return _try_again(evaluation, folder=_UNKNOWN_SKILL if improved is None else quote(improved))
     if evaluation is not None:
         return next_step(evaluation, skill=saved, resume=resume)
-    models = "".join(f" -m {quote(name)}" for name in students)
     return NextStep("measure it on a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
 
 
@@ -127,6 +140,14 @@ def _revise(evaluation: Evaluation, asked: str) -> NextStep:
     """A revision that is measured on the same models: without their names it would be on the teacher itself."""
     models = _named([report.student for report in evaluation.students], "--eval-model", "--eval-base-url")
     return NextStep("let the teacher revise the skill", f"upskill generate --from {asked}{models}")
+
+
+def _describe(reports: Sequence[StudentReport], folder: str) -> NextStep:
+    """A revision of the description alone, measured on the models that do not load the skill, in their harness."""
+    models = _named([report.student for report in reports], "--eval-model", "--eval-base-url")
+    harness = f" --harness {reports[0].harness.partition('/')[0]}"
+    command = f"upskill generate --description-only --from {folder}{models}{harness}"
+    return NextStep("let the teacher revise the description", command)
 
 
 def _keep_proven(evaluation: Evaluation, asked: str) -> NextStep:

@@ -22,6 +22,7 @@ _NEVER_NULL = frozenset(
         "late",
         "lost",
         "notes",
+        "other_skills",
         "refused",
         "reused",
         "skill_files",
@@ -116,6 +117,7 @@ def _student(one: Mapping[str, Any], by_name: Mapping[str, Student], end: RunEnd
         "lifts": lifts,
         "label_lifts": [_label(label, lifts) for label in given.get("labels", ())],
         "judge_error": _judge_error(given.get("judge_error")),
+        "loads": _loads(given.get("loads")),
     }
 
 
@@ -124,6 +126,16 @@ def _judge_error(one: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     arms = [{"arm": name, **rates} for name, rates in one["arms"].items()]
     return {**one, "arms": arms, "interval": _interval(one["interval"])}
+
+
+def _loads(one: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    estimates = {
+        name: one.get(name) and {**one[name], "interval": _interval(one[name]["interval"])}
+        for name in ("lift_if_loaded", "unloaded", "easier", "easier_forced")
+    }
+    return {**_lift(one), **estimates, "instead": tuple((one.get("instead") or {}).items())}
 
 
 def _arm(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,6 +147,7 @@ def _arm(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
         "checks": given["assertions_of"],
         "faults": tuple(given.get("faults", {}).items()),
         "skill_files": tuple(given.get("skill_files", {}).items()),
+        "other_skills": tuple(given.get("other_skills", {}).items()),
     }
 
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from upskill.domain import Evaluation, JudgeReport, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance.names import names_by_model
+from upskill.reporting.loading import loading_lines, rate_words, shown_lift_interval
+from upskill.reporting.other_skills import others_words
 from upskill.reporting.requirements import Requirement, not_met_line, requirements
 from upskill.reporting.wording import (
     arm_name,
     between,
     ceiling_words,
     confidence,
+    confidence_interval,
     counted_by_arm,
     dollars,
     faults_words,
@@ -62,6 +65,8 @@ def found_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
         yield ResultNote(text=trouble, must_show=True, short=_trouble_in_short(evaluation))
     for line in _answered_by(evaluation):
         yield ResultNote(text=line)
+    if (others := others_words(evaluation)) is not None:
+        yield ResultNote(text=others, is_fact=True)
     for line in (*_loading(evaluation), *_ceilings(evaluation), *_judge_errors(evaluation)):
         yield ResultNote(text=line, is_fact=True)
     if evaluation.judge is not None:
@@ -178,18 +183,21 @@ def _served(report: StudentReport) -> str:
 
 
 def _loading(evaluation: Evaluation) -> Iterator[str]:
-    """For students that may load the skill: how many did."""
+    """For students that may load the skill: how many did, what it does when forced, and the lift if loaded."""
     names = headline_names(evaluation)
-    offered = [
-        (report, arm) for report in evaluation.students if (arm := report.arm("offered")) is not None and arm.trials
-    ]
     if len(evaluation.students) == 1:
-        for _, arm in offered:
-            yield f"the skill was loaded in {arm.loaded or 0} of {arm.trials} answers ({percent(arm.load_rate)})"
-    elif offered:
-        yield "the skill was loaded by " + ", ".join(
-            f"{names[report.student.name]} in {percent(arm.load_rate)}" for report, arm in offered
-        )
+        yield from loading_lines(evaluation.students[0], cases=evaluation.cases)
+        return
+    offered = [(names[one.student.name], one.loads, one.forced) for one in evaluation.students if one.loads is not None]
+    if offered:
+        yield "load rate: " + "; ".join(f"{name} {rate_words(loads)}" for name, loads, _ in offered)
+    forced = [
+        f"{name} {points(lift.mean)} ({confidence_interval(lift, shown_lift_interval(lift))})"
+        for name, _, lift in offered
+        if lift
+    ]
+    if forced:
+        yield f"{arm_name('with_skill', evaluation.students[0].harness)}: {'; '.join(forced)}"
 
 
 def _ceilings(evaluation: Evaluation) -> Iterator[str]:

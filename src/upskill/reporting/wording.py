@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from upskill.domain import Arm, Interval, Lift, StudentReport, harness_info
+from upskill.domain import Arm, Interval, Lift, Purchase, StudentReport, harness_info
 from upskill.domain.evaluation import shown_interval
 from upskill.domain.text import count, points_range
 from upskill.domain.text import points as points
@@ -59,6 +59,11 @@ def dollars(cost: float | None) -> str:
 def paid(cost: float | None) -> str:
     """What was paid in all; an unknown sum is not called one."""
     return "price unknown" if cost is None else dollars(cost)
+
+
+def spent_on(bought: Purchase) -> str:
+    """Calls and what was paid for them."""
+    return f"{count(bought.calls, 'call')} ({paid(bought.cost if bought.calls else 0.0)})"
 
 
 def arm_name(arm: Arm, harness: str) -> str:

@@ -2,6 +2,7 @@
 
 from upskill.sandbox.backends import describe_sandbox, open_sandbox, require_sandbox
 from upskill.sandbox.contract import (
+    MOST_READ_ONLY,
     WORKSPACE,
     Backend,
     CommandResult,
@@ -17,6 +18,7 @@ from upskill.sandbox.contract import (
 )
 
 __all__ = [
+    "MOST_READ_ONLY",
     "WORKSPACE",
     "Backend",
     "CommandResult",

@@ -1,6 +1,7 @@
 """Opens sandboxes by the name of their backend. Fails closed: nothing falls back to less than what was asked for."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import assert_never
@@ -17,6 +18,10 @@ def open_sandbox(
         from upskill.sandbox.bubblewrap import open_bubblewrap
 
         return open_bubblewrap(spec)
+    if backend == "docker":
+        from upskill.sandbox.docker import open_docker
+
+        return open_docker(spec)
     if backend == "none":
         from upskill.sandbox.unconfined import open_unconfined
 
@@ -48,7 +53,9 @@ def _show(backend: Backend) -> SandboxFacts:
     from upskill.sandbox.probes import run_quick_probes
 
     facts = describe_sandbox(backend)
-    results = run_quick_probes(open_sandbox)
+    # The interpreter of an image is wherever its search path leads.
+    python = "python3" if backend == "docker" else None
+    results = run_quick_probes(partial(open_sandbox, backend=backend), python=python)
     broken = [result for result in results if not result.held]
     if broken:
         raise SandboxUnavailable(
@@ -63,6 +70,11 @@ def describe_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
     """What would confine programs here, before anything is shown of it. Raises `SandboxUnavailable`."""
     if backend == "none":
         return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
+    if backend == "docker":
+        from upskill.sandbox.docker import describe_docker
+
+        version, profile = describe_docker()
+        return SandboxFacts(backend=backend, version=version, profile=profile, memory_by="cgroup", probes=())
     from upskill.sandbox.bubblewrap import describe_bubblewrap
 
     version, profile = describe_bubblewrap()

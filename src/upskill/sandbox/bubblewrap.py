@@ -14,7 +14,7 @@ from functools import cache
 
 from upskill.sandbox import profile, seccomp, wire
 from upskill.sandbox.client import SandboxClient
-from upskill.sandbox.contract import HOME, FileRefused, Mount, SandboxSpec
+from upskill.sandbox.contract import HOME, MOST_READ_ONLY, FileRefused, Mount, SandboxSpec
 from upskill.sandbox.init_process.main import MEMORY_FILE_SYSTEMS
 from upskill.sandbox.memory_limit import MemoryGroup, find_controllers, make_group
 from upskill.sandbox.memory_pool import POOL
@@ -23,7 +23,6 @@ from upskill.sandbox.refusals import unavailable
 from upskill.sandbox.staging import StagedSpec, stage
 
 START_SECONDS = 30.0
-MOST_READ_ONLY = 500
 OLDEST = (0, 8)
 ENVIRONMENT = {"PATH": profile.PATH, "HOME": HOME, "LANG": "C.UTF-8"}
 

@@ -10,9 +10,11 @@ from upskill.errors import EngineError, UpskillError
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
+MOST_READ_ONLY = 500
+"""Files that a sandbox is opened with, one by one. More come as a mounted folder."""
 
-Backend = Literal["bubblewrap", "none"]
-"""`none` confines nothing: it must be asked for, and every report says so."""
+Backend = Literal["bubblewrap", "docker", "none"]
+"""`docker` was never run on a real engine. `none` confines nothing: it must be asked for, and every report says so."""
 
 MemoryBy = Literal["cgroup", "watcher"]
 """Who bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""

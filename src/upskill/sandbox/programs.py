@@ -8,7 +8,7 @@ as that worker is let go.
 import os
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -62,19 +62,27 @@ def _spawner(process: int) -> ThreadPoolExecutor:
 
 
 def spawn(
-    words: Sequence[str], *, stdin: int, stderr: int = subprocess.DEVNULL, keep: Sequence[int], folder: str = "/"
+    words: Sequence[str],
+    *,
+    stdin: int,
+    stdout: int = subprocess.DEVNULL,
+    stderr: int = subprocess.DEVNULL,
+    keep: Sequence[int],
+    folder: str = "/",
+    environment: Mapping[str, str] | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start a program with an empty environment, in a session of its own, with no descriptors but the ones named."""
+    """Start a program, by default with an empty environment, in a session of its own, with no descriptors but the ones
+    named."""
     with _lock:  # two threads that ask at once must get the same one
         spawner = _spawner(os.getpid())
 
     def start() -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             words,
-            env={},
+            env=dict(environment or {}),
             cwd=folder,
             stdin=stdin,
-            stdout=subprocess.DEVNULL,
+            stdout=stdout,
             stderr=stderr,
             pass_fds=tuple(keep),
             start_new_session=True,

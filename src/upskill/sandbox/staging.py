@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 
 from upskill.sandbox.contract import FileRefused, Mount, SandboxSpec
 from upskill.sandbox.programs import find_program
@@ -57,7 +57,7 @@ def stage(spec: SandboxSpec) -> StagedSpec:
     unshare, mount_program, shell = find_program("unshare"), find_program("mount"), find_program("sh")
     if unshare is None or mount_program is None or shell is None:
         raise unavailable("unshare and mount are not installed, and a mount is in a folder that only root can enter")
-    folder = Path(mkdtemp(prefix="upskill-stage-"))
+    folder = Path(mkdtemp(prefix="upskill-stage-", dir=_open_place()))
     folder.chmod(0o755)
     places = {mount: replace(mount, source=folder / str(at)) for at, mount in enumerate(closed)}
     return StagedSpec(
@@ -74,6 +74,15 @@ def stage(spec: SandboxSpec) -> StagedSpec:
         ],
         folder=folder,
     )
+
+
+def _open_place() -> Path:
+    """A folder for temporary files that every user may enter. That of a run is closed to others."""
+    places = [Path(gettempdir()), *(Path("/", name) for name in ("tmp", "var/tmp"))]
+    found = next((place for place in places if place.is_dir() and _walkable((place, *place.resolve().parents))), None)
+    if found is None:
+        raise unavailable("there is no folder for temporary files that every user may enter")
+    return found
 
 
 def _walkable(folders: Iterable[Path]) -> bool:

@@ -13,8 +13,10 @@ from upskill.errors import SettingsError
 PREFIX = "UPSKILL_"
 PROJECT_FILE = "upskill.toml"
 TRUST_VARIABLE = "UPSKILL_TRUST"
-NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY", "UPSKILL_TEACHER_KEY", TRUST_VARIABLE})
-"""Variables with our prefix that are no settings: keys, and the digests of files that are trusted."""
+IMAGE_VARIABLE = "UPSKILL_SANDBOX_IMAGE"
+"""The image of `--sandbox docker`. No file can name it: what runs in it decides what is measured."""
+NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY", "UPSKILL_TEACHER_KEY", TRUST_VARIABLE, IMAGE_VARIABLE})
+"""Variables with our prefix that are no settings: keys, the digests of files that are trusted, the sandbox's image."""
 URLS = ("base_url", "teacher_base_url")
 
 
@@ -83,11 +85,13 @@ class Settings:
     ledger: str | None = None
     """The file that counts looks at the same cases; a team can commit it. Default: a file beside the cache."""
     harness: str = "auto"
-    """How models work: `chat`, `agent` (with tools), or `auto`, which gives tools where cases need them."""
+    """How models work: `chat`, `agent` (with tools), `codex`, `claude-code` or `opencode` (in that coding agent), or
+    `auto`, which gives tools where cases need them."""
     max_turns: int = 30
     """Maximum turns of a model with tools per answer. A model that needs more has failed."""
     max_trial_tokens: int = 200_000
-    """Maximum tokens of a model with tools per answer, input and output."""
+    """Maximum tokens of a model with tools per answer, input and output. A coding agent has its own instructions in
+    every turn; these come on top."""
     max_trial_minutes: float = 10.0
     """Maximum minutes of a model with tools per answer. Waiting for a busy provider does not count."""
     command_seconds: int = 60

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from upskill.storage.sqlite_store import SqliteStore
     from upskill.storage.trial_log import collector_paused, emptied
     from upskill.storage.trial_store import StoredTrial, TrialStore, default_store_path
+    from upskill.storage.triggers import TriggerFile, read_skill_triggers, read_trigger_file, write_trigger_file
 else:
     __getattr__ = lazy_exports(
         __name__,
@@ -34,6 +35,7 @@ else:
             "sqlite_store": ("SqliteStore",),
             "trial_log": ("collector_paused", "emptied"),
             "trial_store": ("StoredTrial", "TrialStore", "default_store_path"),
+            "triggers": ("TriggerFile", "read_skill_triggers", "read_trigger_file", "write_trigger_file"),
         },
     )
 
@@ -45,6 +47,7 @@ __all__ = [
     "SqliteStore",
     "StoredTrial",
     "TrialStore",
+    "TriggerFile",
     "clean_logs",
     "collector_paused",
     "copy_skill",
@@ -63,6 +66,8 @@ __all__ = [
     "read_run",
     "read_skill",
     "read_skill_cases",
+    "read_skill_triggers",
+    "read_trigger_file",
     "remove",
     "require_plain_folder",
     "run_folder_at",
@@ -70,4 +75,5 @@ __all__ = [
     "size_of",
     "write_case_file",
     "write_skill",
+    "write_trigger_file",
 ]

@@ -16,7 +16,7 @@ from upskill.domain.text import whole_characters
 
 MOST_HEAD_CHARACTERS = 100_000
 
-_FENCE = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _UNQUOTED = re.compile(r"^(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s'\"|>&*!%@`\[{#].*)$", re.MULTILINE)
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[a-z][a-z0-9_-]*")
 """A name or a key that every reader takes for the same text without quotes."""
@@ -33,7 +33,7 @@ class SkillParts(NamedTuple):
 def parse_skill_text(text: str) -> SkillParts:
     """Split `SKILL.md`. Raises `ValueError` with a sentence when there is no usable frontmatter."""
     text = text.removeprefix("\ufeff")
-    match = _FENCE.match(text)
+    match = FENCE.match(text)
     if match is None:
         raise ValueError("SKILL.md does not start with frontmatter between two lines of ---")
     head, body = match["head"], text[match.end() :]
@@ -152,6 +152,12 @@ def _metadata(value: object) -> dict[str, _Quoted]:
     if too_long := next((key for key in table if len(key) > 100), None):
         raise ValueError(f"the key {too_long[:20]}… of `metadata` is longer than 100 characters")
     return table
+
+
+def scalar_text(key: str, value: object) -> str:
+    """A value as it is written behind its key. Raises `ValueError` when it cannot be written safely."""
+    dumped: str = yaml.dump(_text(key, value), Dumper=_Dumper, allow_unicode=True, width=float("inf"))
+    return dumped.rstrip("\n")
 
 
 def _text(key: str, value: object) -> _Quoted:

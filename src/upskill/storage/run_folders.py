@@ -18,6 +18,9 @@ TEACHING_FORMAT = "upskill.generate/1"
 RUN_FILE = "run.json"
 TEACHING_FILE = "generate.json"
 """In the folder of a `generate`, instead of the record of an evaluation."""
+TRIGGER_FORMAT = "upskill.trigger_run/1"
+TRIGGER_FILE = "trigger.json"
+"""In the folder of a `trigger`, instead of the record of an evaluation."""
 JOB_FILE = "job.json"
 """In the folder of a run that was a job: what was asked for."""
 JOURNAL_FILE = "teacher.jsonl"
@@ -101,7 +104,7 @@ def _lock(file: int) -> bool:
 def is_at_work(folder: Path) -> bool:
     """Whether somebody may still be writing there."""
     logs = [folder / TRIALS_FILE, *folder.glob(f"trials/*/{TRIALS_FILE}")]
-    files = [*logs, *(folder / name for name in (RUN_FILE, TEACHING_FILE, JOURNAL_FILE))]
+    files = [*logs, *(folder / name for name in (RUN_FILE, TEACHING_FILE, TRIGGER_FILE, JOURNAL_FILE))]
     return any(map(is_held, (folder, *logs))) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
 
 
@@ -143,7 +146,7 @@ def size_of(folder: Path) -> int:
 
 def remove(folder: Path) -> None:
     """Take a run folder away. Cut short, it leaves a hidden folder that is no run, never half a run."""
-    marker = next((name for name in (RUN_FILE, TEACHING_FILE) if (folder / name).is_file()), None)
+    marker = next((name for name in (RUN_FILE, TEACHING_FILE, TRIGGER_FILE) if (folder / name).is_file()), None)
     if folder.is_symlink() or marker is None:
         raise EngineError(f"{folder}: is not a run folder and was not removed")
     hidden = folder.with_name(f".removing-{folder.name}")

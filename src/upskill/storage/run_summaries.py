@@ -16,7 +16,15 @@ from upskill.domain.skill import META_FILE, META_FORMAT
 from upskill.domain.text import printable
 from upskill.errors import UpskillError
 from upskill.storage.plain_files import read_plain
-from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
+from upskill.storage.run_folders import (
+    RUN_FILE,
+    RUN_FORMAT,
+    TEACHING_FILE,
+    TEACHING_FORMAT,
+    TRIGGER_FILE,
+    TRIGGER_FORMAT,
+    runs_in,
+)
 
 USUAL_CONFIDENCE = 0.95
 """Of the intervals of records that do not say."""
@@ -24,9 +32,11 @@ USUAL_CONFIDENCE = 0.95
 
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:
     """Every run in a folder, newest first. A folder that is not there holds none; a damaged one is named."""
-    for folder in runs_in(runs_dir, marked_by=(RUN_FILE, TEACHING_FILE)):
+    for folder in runs_in(runs_dir, marked_by=(RUN_FILE, TEACHING_FILE, TRIGGER_FILE)):
         if (folder / TEACHING_FILE).exists():
             yield _read(folder, TEACHING_FILE, TEACHING_FORMAT, _generated)
+        elif (folder / TRIGGER_FILE).exists():
+            yield _read(folder, TRIGGER_FILE, TRIGGER_FORMAT, _triggered)
         else:
             yield summarise_run(folder)
 
@@ -87,6 +97,19 @@ def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
         results=tuple(_result(_object(student)) for student in _list(_object(results.get("held_out")).get("students"))),
         cost=_spent(results),
         sentence=_text(results.get("sentence")) or f"generate, reached stage: {_text(record.get('stage')) or '?'}",
+    )
+
+
+def _triggered(run: PastRun, record: Mapping[str, Any]) -> PastRun:
+    """One `trigger`: its sentence, and no lift."""
+    results = _object(record.get("results"))
+    skill = _text(record.get("skill_name"))
+    return replace(
+        run,
+        skill=skill,
+        digest=_text(record.get("skill_digest")),
+        cost=_number(_object(results.get("bought")).get("cost")),
+        sentence=(_text(results.get("sentence")) or "trigger, without a result").removeprefix(f"{skill}: "),
     )
 
 

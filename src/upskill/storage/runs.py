@@ -19,11 +19,12 @@ from pydantic import JsonValue, TypeAdapter
 from upskill.atomic_file import write_atomically
 from upskill.domain import Arm, Cap, Design, Outage, Qualification, RunEnd, Student
 from upskill.domain.look import LookTerms
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.run_end import CapKind
 from upskill.errors import EngineError, UsageError
 from upskill.storage.plain_files import ENGINE_FOLDER
 from upskill.storage.records import keep_text, read_record, record_text
-from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
+from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE, TRIGGER_FILE
 from upskill.storage.trial_log import TrialLog
 
 RESERVED_BYTES = 65_536
@@ -87,6 +88,10 @@ class RunRecord:
     arms: tuple[Arm, ...]
     passages: str | None = None
     """Digest of the passages, if the ceiling arm was run."""
+    others: OtherSkills | None = None
+    """The skills that lie beside the measured one, in every arm; `None` without `--among`."""
+    other_sources: tuple[str, ...] = ()
+    """The folders of `--among`, relative to the run folder."""
     repeats: int
     """Repeats per case; in a sequential design, the maximum."""
     turn_cap: int | None = None
@@ -101,6 +106,8 @@ class RunRecord:
     """The text around every case, the same in every arm."""
     sandbox: dict[str, JsonValue] | None = None
     """What confined the programs of the run; `{"backend": "none"}` without a sandbox; `None` if nothing was run."""
+    agent: dict[str, JsonValue] | None = None
+    """The `version` of the coding agent, and how it was `named` with `--agent-bin`; `None` if the harness runs none."""
     judge: str | None = None
     """The judge."""
     looks: dict[str, LookTerms] = field(default_factory=dict)
@@ -212,6 +219,11 @@ def read_run(folder: Path) -> RunRecord:
         raise UsageError(
             f"{folder}: is a run of `generate`, not of `eval`",
             hint=f"resume it: upskill generate --resume {quote(str(folder))}",
+        )
+    if (folder / TRIGGER_FILE).is_file() and not (folder / RUN_FILE).exists():
+        raise UsageError(
+            f"{folder}: is a run of `trigger`, not of `eval`",
+            hint="its result is in trigger.json; the same command again takes finished answers from the cache",
         )
     record = read_record(
         folder / RUN_FILE,

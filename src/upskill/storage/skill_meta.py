@@ -138,6 +138,13 @@ def write_meta(folder: Path, meta: SkillMeta, cases: Iterable[Case]) -> None:
     write_text(path, meta_text(meta, cases, before=_load(path)))
 
 
+def replace_meta(folder: Path, meta: SkillMeta) -> None:
+    """Replace what is known of a skill; its cases, and keys of others, stay."""
+    path = folder / META_FILE
+    others = {key: value for key, value in _load(path).items() if key not in _OWN}
+    write_text(path, _text({**_META.dump_python(meta, mode="json"), **others}))
+
+
 def note_use(folder: Path, use: HeldOutUse) -> None:
     """Add a use of held-out cases to what is known of a skill, and change nothing else. Noted once per run."""
     path = folder / META_FILE

@@ -23,7 +23,7 @@ from upskill.domain.skill import (
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
 from upskill.storage.frontmatter import SkillParts, one_line, parse_skill_text, render_skill_text
-from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
+from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.storage.skill_files import FoundFile, describe, find_files, skill_invalid
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
@@ -217,7 +217,7 @@ def _find(folder: Path, depth: int, visits: Iterator[int]) -> Iterator[Path]:
         if (folder / SKILL_FILE).is_file():
             yield folder
             return
-        if any((folder / record).is_file() for record in (RUN_FILE, TEACHING_FILE)):
+        if any((folder / record).is_file() for record in (RUN_FILE, TEACHING_FILE, TRIGGER_FILE)):
             return  # a run holds copies of the skill it was about
         if depth == 0 or folder.is_symlink() or next(visits, None) is None:
             return

@@ -119,7 +119,7 @@ class SqliteStore:
     def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
         """Cache a scored answer; for an errored one, only count its lost answers. Commits, unless the file is held.
 
-        An earlier answer stays, unless it is too old, damaged, or came from another model.
+        An earlier answer stays, unless it is too old, damaged, came from another model, or its tool calls are unknown.
         """
         self._require_open()
         if not isinstance(trial.outcome, Scored) and not trial.lost_answers:
@@ -257,7 +257,7 @@ class SqliteStore:
                     if not isinstance(trial.outcome, Scored):
                         continue
                     row = row_of(trial, fingerprint=fingerprint, stored_at=microseconds(now))
-                    if row is not None and not self._stays(file, *row[:3]):
+                    if row is not None and not self._stays(file, trial, *row[1:3]):
                         file.execute(_KEEP, (*row, ends))
             return True
 
@@ -284,10 +284,14 @@ class SqliteStore:
                 self._note(f"can no longer be used ({error}); no more answers are cached")
             return None
 
-    def _stays(self, file: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> bool:
-        """Whether a trial of this identity is stored that is sound, young and of the same fingerprint."""
+    def _stays(self, file: sqlite3.Connection, trial: Trial, fingerprint: str | None, now: int) -> bool:
+        """Whether a trial of this identity is stored that is sound, young and of the same fingerprint.
+
+        One without a trajectory gives way to one that has it: checks of the way cannot be run on the former.
+        """
         after, before = now - self.age_limit // timedelta(microseconds=1), now + _AHEAD // timedelta(microseconds=1)
-        return _find(file, trial_id, fingerprint, after, before) is not None
+        stored = _find(file, trial.id, fingerprint, after, before)
+        return stored is not None and (trial.trajectory is None or stored.trial.trajectory is not None)
 
 
 def _find(

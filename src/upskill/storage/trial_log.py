@@ -141,6 +141,7 @@ def emptied(trial: Trial) -> Trial:
     object.__setattr__(trial, "kept_digest", trial.answer_digest)
     object.__setattr__(trial, "answer", "")
     object.__setattr__(trial, "files", {})
+    object.__setattr__(trial, "trajectory", None)
     return trial
 
 

@@ -32,6 +32,13 @@ MOST_WRITTEN_FILES = 8
 MOST_FILE_TOKENS = 5_000
 
 
+def portable_description(text: str, *, clean: Clean) -> str:
+    """On one line, without secrets and without characters that other readers of a skill refuse."""
+    line = " ".join(clean(without_hidden(text)).split())
+    line = re.sub(r"\s*[-=]+>\s*", " to ", re.sub(r"<([^<>]{1,60})>", r"\1", line))
+    return re.sub(r"-{3,}", "-", line)
+
+
 @dataclass(kw_only=True, slots=True)
 class DraftReader:
     """Reads the answers to one question. Counts its tries: a wish is reported once, a problem every time."""
@@ -128,10 +135,7 @@ class DraftReader:
         return taken
 
     def _description(self, text: str) -> str:
-        """On one line, without characters that other readers of a skill refuse."""
-        line = " ".join(self._text(text).split())
-        line = re.sub(r"\s*[-=]+>\s*", " to ", re.sub(r"<([^<>]{1,60})>", r"\1", line))
-        return re.sub(r"-{3,}", "-", line)
+        return portable_description(text, clean=self.clean)
 
     def _text(self, text: str) -> str:
         return self.clean(without_hidden(text))

@@ -64,7 +64,7 @@ def draft_problems(
     known = {_numberless(problem) for problem in draft_problems(before, clean=clean)} if before is not None else set()
     problems = [
         *name_problems(draft.name),
-        *_description_problems(draft.description),
+        *description_problems(draft.description),
         *_body_problems(draft.body, sized=sized),
         *_file_problems(draft),
         *(
@@ -130,7 +130,8 @@ def wishes(draft: Draft, *, also: Collection[str] = ()) -> list[str]:
     return found
 
 
-def _description_problems(description: str) -> list[str]:
+def description_problems(description: str) -> list[str]:
+    """Why this cannot be the description of a skill."""
     problems: list[str] = []
     if not description.strip():
         return ["the description is empty"]

@@ -13,14 +13,15 @@ from functools import partial
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from upskill.domain import Arm, Files
+from upskill.domain import Arm, Files, Skill
 from upskill.sandbox import FileRefused, SandboxSpec
 from upskill.trials.harness import ArmRequests
 from upskill.trials.pending_trial import PendingTrial
 from upskill.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
 from upskill.trials.scorer import Find
-from upskill.trials.skill_use import Marks, SkillWatch, marks_of
-from upskill.trials.tool_specs import TOOLS
+from upskill.trials.skill_use import SKILL_FILE, Marks, OtherMark, OtherMarks, SkillWatch, marks_of
+from upskill.trials.tool_specs import KNOWN_TOOLS, TOOLS
+from upskill.trials.trajectory import trajectory_of
 from upskill.trials.trial_limits import SKILLS, TrialLimits, skill_folder
 
 _TOOL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -29,15 +30,18 @@ MOST_CLEARING_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SkillMount:
-    """A skill as it lies in a sandbox: its files by absolute path, and how they are recognised."""
+class SkillMounts:
+    """The skills as they lie in the sandboxes of one arm: files by absolute path, and how they are recognised."""
 
-    folder: str
-    called: str
+    folder: str = ""
+    """Where the measured skill lies; empty where it does not."""
+    called: str = ""
     """How the student is told where that is."""
     files: Files
     executable: frozenset[str]
     marks: Marks
+    """Those of the measured skill."""
+    others: OtherMarks
 
 
 class SandboxSetup:
@@ -57,7 +61,7 @@ class SandboxSetup:
         self._contents = contents
         self._sandboxes = OpenSandboxes(open_sandbox)
         self._threads = Threads(in_flight)
-        self._mounts: dict[Arm, SkillMount | None] = {}
+        self._mounts: dict[Arm, SkillMounts | None] = {}
         self.trial_limits = trial_limits
 
     async def open(self, pending: PendingTrial) -> SandboxTools:
@@ -72,7 +76,12 @@ class SandboxSetup:
             texts = [data.decode("utf-8", "replace") for data in planned.case.files.values()]
             known = "\n".join([request.system, request.prompt, *texts])
             watch = SkillWatch(
-                mount.marks, folder=mount.folder, called=mount.called, given=planned.arm == "with_skill", known=known
+                mount.marks,
+                folder=mount.folder,
+                called=mount.called,
+                given=planned.arm == "with_skill",
+                known=known,
+                others=mount.others,
             )
         try:
             sandbox = await self._threads.call(partial(self._sandboxes.open, spec))
@@ -92,20 +101,38 @@ class SandboxSetup:
         """Close every sandbox that is still open, and any that opens from now on. For the end of a run."""
         self._sandboxes.close_all()
 
-    def _mount(self, arm: Arm) -> SkillMount | None:
+    def _mount(self, arm: Arm) -> SkillMounts | None:
         if arm not in self._mounts:
-            skill = self._requests.skill_in(arm)
-            self._mounts[arm] = None
-            if skill is not None:
-                folder, contents = f"{SKILLS}/{skill.name}", self._contents[skill.digest]
-                self._mounts[arm] = SkillMount(
-                    folder=folder,
-                    called=skill_folder(skill, self.trial_limits),
-                    files={f"{folder}/{path}": data for path, data in contents.items()},
-                    executable=frozenset(f"{folder}/{file.path}" for file in skill.files if file.executable),
-                    marks=marks_of(contents),
-                )
+            skill, others = self._requests.skill_in(arm), self.trial_limits.setup.others
+            self._mounts[arm] = self._mounted(skill, others) if skill is not None or others else None
         return self._mounts[arm]
+
+    def _mounted(self, skill: Skill | None, others: tuple[Skill, ...]) -> SkillMounts:
+        mounted = (*others, *(() if skill is None else (skill,)))
+        files = {
+            f"{SKILLS}/{one.name}/{path}": data for one in mounted for path, data in self._contents[one.digest].items()
+        }
+        # Over all skills: a line that stands in two of them tells nothing.
+        marks = marks_of(files)
+        folder = "" if skill is None else f"{SKILLS}/{skill.name}"
+        return SkillMounts(
+            folder=folder,
+            called="" if skill is None else skill_folder(skill, self.trial_limits),
+            files=files,
+            executable=frozenset(
+                f"{SKILLS}/{one.name}/{file.path}" for one in mounted for file in one.files if file.executable
+            ),
+            marks={
+                path.removeprefix(f"{folder}/"): lines
+                for path, lines in marks.items()
+                if folder and path.startswith(f"{folder}/")
+            },
+            others={
+                one.name: OtherMark(path, marks.get(path, ()))
+                for one in others
+                for path in [f"{SKILLS}/{one.name}/{SKILL_FILE}"]
+            },
+        )
 
 
 @solver
@@ -121,10 +148,11 @@ def work(find: Find, setup: SandboxSetup, *, began: Callable[[], None]) -> Solve
                 await sandbox_tools.lay_out()
                 with pending.billed():
                     state.tools = sandbox_tools.tools
-                    return await _loop(state, generate, pending, setup.trial_limits)
+                    return await _loop(state, generate, pending, sandbox_tools, setup.trial_limits)
             finally:
                 # Also at the end of its time, and after Ctrl-C: no process outlives this block.
                 with anyio.CancelScope(shield=True):
+                    pending.trajectory = trajectory_of(state.messages, known=KNOWN_TOOLS)
                     await _collect_and_close(sandbox_tools, pending)
         except SandboxLost as error:
             pending.sandbox_lost = str(error)
@@ -133,15 +161,26 @@ def work(find: Find, setup: SandboxSetup, *, began: Callable[[], None]) -> Solve
     return solve
 
 
-async def _loop(state: TaskState, generate: Generate, pending: PendingTrial, trial_limits: TrialLimits) -> TaskState:
+async def _loop(
+    state: TaskState,
+    generate: Generate,
+    pending: PendingTrial,
+    sandbox_tools: SandboxTools,
+    trial_limits: TrialLimits,
+) -> TaskState:
     """One answer of the model after the other, each with the results of its tool calls, until it calls none."""
     for turn in range(1, trial_limits.turns + 1):
         state = await generate(state, tool_calls="single")
         pending.turns = turn
+        sandbox_tools.end_turn(turn)
         calls = state.output.message.tool_calls or []
         readable = [call for call in calls if call.parse_error is None and call.function in _TOOL_NAMES]
         pending.tool_calls = (pending.tool_calls or 0) + len(readable)
         if not calls:
+            return state
+        use = sandbox_tools.skill_use if trial_limits.stop_at_load else None
+        if use is not None and use.loaded:
+            pending.ran_out = "load"
             return state
         if pending.bill is not None and pending.bill.tokens >= trial_limits.tokens:
             pending.ran_out = "token"

@@ -26,6 +26,8 @@ class ArmRequest:
     """What the student is told first."""
     skill: Skill | None = None
     """The skill whose files lie in its sandbox; `None` where none does."""
+    forced: bool = False
+    """Whether the student is made to load it by means of its own, where it could otherwise choose."""
 
 
 class CaseRequest(NamedTuple):
@@ -52,6 +54,9 @@ class ArmRequests(Protocol):
 
     def skill_in(self, arm: Arm) -> Skill | None:
         """The skill whose files lie in the sandbox of this arm; `None` where none does."""
+
+    def forces(self, arm: Arm) -> bool:
+        """Whether the student of this arm is made to load its skill."""
 
 
 class Effort(NamedTuple):

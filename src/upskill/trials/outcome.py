@@ -10,11 +10,14 @@
 | prompt and answer overflow the model's window | scored, `overflow`: failed |
 | the student's time, turns or tokens ran out | scored, `time limit`, `turn limit`, `token limit`: failed |
 | it left too many files or folders, too deep or too large ones | scored, `file limit`: failed |
+| what a model ran used up the memory, and its coding agent ended with it | scored, `memory limit`: failed |
+| it loaded the skill, and nothing else was to be measured | scored, `stopped` |
 | the provider failed | errored, `provider` |
 | the provider asked to slow down until we gave up | errored, `rate limit` |
 | the request or the answer was lost on the way | errored, `transport` |
 | no complete answer within the deadline of a call | errored, `timeout` |
 | the sandbox did not open, or ended by itself | errored, `sandbox` |
+| the coding agent crashed, hung or was killed | errored, `agent` |
 | a check crashed | errored, `check` |
 | anything else went wrong in our own code | errored, `crash` |
 | a cap of the run (cost, calls, tokens, time) was reached first | errored, `budget` |
@@ -27,7 +30,9 @@ from typing import Literal
 from upskill.domain import End, Errored, Fault, Grade, Outcome, Scored
 
 StopReason = Literal["stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"]
-Limit = Literal["time", "working", "message", "turn", "token", "cost", "operator", "custom", "context"]
+Limit = Literal[
+    "time", "working", "message", "turn", "token", "cost", "operator", "custom", "context", "load", "memory"
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +63,8 @@ _LIMITS: dict[Limit, End] = {
     "turn": "turn limit",
     "token": "token limit",
     "context": "overflow",
+    "load": "stopped",
+    "memory": "memory limit",
 }
 
 

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from upskill.domain import Arm, Fault, Files, Grade, PlannedTrial, SkillUse, Trial, Turn
+from upskill.domain import Arm, Fault, Files, Grade, PlannedTrial, SkillUse, Trial, Turn, Usage
+from upskill.domain.trajectory import Trajectory
 from upskill.models import Bill, Purpose, billing
 
 
@@ -44,8 +45,25 @@ class PendingTrial:
     skill_use: SkillUse | None = None
     turns: int = 0
     tool_calls: int | None = None
-    ran_out: Literal["turn", "token"] | None = None
+    trajectory: Trajectory | None = None
+    """What a student with tools did; `None` where it has none."""
+    ran_out: Literal["turn", "token", "load", "memory"] | None = None
+    """What ended it; `load`: the skill was loaded, and nothing more was to be measured."""
     sandbox_lost: str | None = None
+    outside: tuple[str, ...] = ()
+    """Addresses that a coding agent tried to reach, and was refused."""
+    agent_failed: str | None = None
+    """Why a coding agent measured nothing: it crashed, was killed, or did not list the skill."""
+    agent_hung: str | None = None
+    """Set where the trial was ended while it was the coding agent's turn to act, and not its model's."""
+
+    @property
+    def usage(self) -> Usage:
+        """What its calls consumed; nothing is known before the first answer."""
+        bill = self.bill
+        if bill is None or not bill.answers:
+            return Usage()
+        return Usage(input_tokens=bill.input_tokens, output_tokens=bill.output_tokens, cost=bill.cost)
 
     @contextmanager
     def billed(self) -> Iterator[None]:

@@ -38,7 +38,9 @@ class Requests:
 
     def _system(self, case: Case, arm: Arm) -> str:
         """What the student is told first. In the ceiling arm the passage stands where a skill would, in any harness."""
-        return self._arms[arm].system if arm != "ceiling" else f"{self.harness.frame}\n\n{passage_block(case)}"
+        if arm != "ceiling":
+            return self._arms[arm].system
+        return f"{self._arms['baseline'].system}\n\n{passage_block(case)}"
 
     def _shown(self, case: Case) -> CaseRequest:
         if not case.files:
@@ -51,6 +53,10 @@ class Requests:
     def skill_in(self, arm: Arm) -> Skill | None:
         """The skill whose files lie in the sandbox of this arm; `None` where none does."""
         return None if arm == "ceiling" else self._arms[arm].skill
+
+    def forces(self, arm: Arm) -> bool:
+        """Whether the student of this arm is made to load its skill."""
+        return arm != "ceiling" and self._arms[arm].forced
 
     def trial_id(self, planned: PlannedTrial, student: Student) -> str:
         """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
@@ -73,6 +79,10 @@ class Requests:
         }
         if (skill := self.skill_in(arm)) is not None:
             seen["skill"] = [[file.path, file.sha256, file.executable] for file in skill.files]
+            if self._trial_limits.setup.program is not None:
+                seen["name"] = skill.name  # of its folder, if its text has none: an agent lists it so
+        if self.forces(arm):
+            seen["forced"] = True
         return seen
 
 

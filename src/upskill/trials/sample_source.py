@@ -11,7 +11,7 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.solver import TaskState
 
-from upskill.domain import Errored, PlannedTrial, Student, Trial, Turn, Usage
+from upskill.domain import Errored, PlannedTrial, Student, Trial, Turn
 from upskill.models import MeteredClient
 from upskill.trials.outcome import Ending, outcome_of
 from upskill.trials.pending_trial import OpenTurn, PendingTrial
@@ -139,17 +139,15 @@ class PlannedSource(SampleSource):
         request = self._requests.render(planned.case, planned.arm)
         return Sample(
             id=key,
-            input=[ChatMessageSystem(content=request.system), ChatMessageUser(content=request.prompt)],
+            input=[
+                *([ChatMessageSystem(content=request.system)] if request.system else []),
+                ChatMessageUser(content=request.prompt),
+            ],
             metadata={"case": planned.case.id, "arm": planned.arm, "repeat": planned.repeat, "trial": pending.id},
         )
 
     def _finished(self, pending: PendingTrial, ending: Ending, *, seconds: float | None = None) -> Trial:
         planned, bill = pending.planned, pending.bill
-        usage = (
-            Usage(input_tokens=bill.input_tokens, output_tokens=bill.output_tokens, cost=bill.cost)
-            if bill is not None and bill.answers
-            else Usage()
-        )
         return Trial(
             id=pending.id,
             student=self._student.name,
@@ -160,10 +158,12 @@ class PlannedSource(SampleSource):
             answer=ending.text,
             files=pending.files,
             removed=pending.removed,
+            outside=pending.outside,
             skill_use=pending.skill_use,
             turns=pending.turns,
             tool_calls=pending.tool_calls,
-            usage=usage,
+            trajectory=pending.trajectory,
+            usage=pending.usage,
             seconds=seconds,
             calls=bill.calls if bill is not None else 0,
             lost=bill.lost if bill is not None else 0,
@@ -178,8 +178,13 @@ def _ending(pending: PendingTrial, sample: EvalSample) -> Ending:
     fault = bill.fault if bill is not None else None
     limit: Any = sample.limit.type if sample.limit is not None else pending.ran_out
     error = None
+    if pending.agent_hung is not None and limit in ("working", "time"):
+        # The model had nothing to do, so the time that ran out was not its own.
+        fault, error, limit = "agent", pending.agent_hung, None
+    elif pending.agent_failed is not None:
+        fault, error = "agent", pending.agent_failed
     # Who ran out has failed, whatever became of the sandbox afterwards.
-    if pending.sandbox_lost is not None and limit is None:
+    elif pending.sandbox_lost is not None and limit is None:
         fault, error = "sandbox", pending.sandbox_lost
     elif sample.error is not None:
         error = sample.error.message

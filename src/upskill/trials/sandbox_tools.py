@@ -185,6 +185,11 @@ class SandboxTools:
         """What became of the skill up to now; `None` where there is none."""
         return None if self._watch is None else self._watch.use()
 
+    def end_turn(self, turn: int) -> None:
+        """The turn of the model is over, counted from 1."""
+        if self._watch is not None:
+            self._watch.end_turn(turn)
+
     async def take(self) -> AnswerFiles:
         """What changed, after every process in the sandbox has been ended, also a command that still runs.
 

@@ -33,7 +33,14 @@ def graded(find: Find, grade: Grader) -> Scorer:
         pending = find(state)
         if pending.found is not None:
             return Score(value=0, explanation="asked and graded by another evaluation")
-        answer = Answer(text=final_text(state.output), files=pending.files, removed=pending.removed)
+        answer = Answer(
+            text=final_text(state.output),
+            files=pending.files,
+            removed=pending.removed,
+            trajectory=pending.trajectory,
+            turns=pending.turns or None,
+            tokens=pending.usage.tokens,
+        )
         if pending.files_refused is not None:
             # The student's own doing, so it is a failed answer and no fault of a check.
             pending.grade = Grade(results=(CheckResult(kind="files", passed=False, saw=pending.files_refused),))

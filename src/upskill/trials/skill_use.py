@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 from itertools import islice
+from typing import NamedTuple
 
 from upskill.domain import Files, SkillUse
 
@@ -22,6 +23,18 @@ SKILL_FILE = "SKILL.md"
 
 Marks = Mapping[str, tuple[str, ...]]
 """Per file of a skill, the lines by which it is recognised."""
+
+
+class OtherMark(NamedTuple):
+    """How the `SKILL.md` of another skill is recognised."""
+
+    path: str
+    """Where it lies."""
+    marks: tuple[str, ...]
+
+
+OtherMarks = Mapping[str, OtherMark]
+"""By the name of each other skill."""
 
 
 def marks_of(contents: Files) -> Marks:
@@ -41,25 +54,34 @@ def _lines(data: bytes) -> dict[str, None]:
 
 
 class SkillWatch:
-    """Watches which files of a skill come back to the student in one trial."""
+    """Watches which files of a skill come back to the student in one trial, and which other skills it loads."""
 
-    def __init__(self, marks: Marks, *, folder: str, called: str, given: bool, known: str) -> None:
-        """`folder` is where the skill lies and `called` how the student was told.
+    def __init__(
+        self, marks: Marks, *, folder: str, called: str, given: bool, known: str, others: OtherMarks | None = None
+    ) -> None:
+        """`folder` is where the skill lies and `called` how the student was told; both are empty where there is none.
 
         `known` is what the student knows without opening anything of the skill: its first request and its files.
+        `others` are the marks of other skills.
         """
         self._marks = marks
         self._folder = folder
         self._called = called
         self._given = given
         self._known = known
+        self._others = others or {}
         self._used: dict[str, None] = {}
+        self._loaded_others: dict[str, None] = {}
+        self._turn: int | None = 0 if given else None
 
     def read(self, path: str) -> None:
         """The file tool handed out a file."""
-        inside = posixpath.relpath(posixpath.normpath(path), self._folder)
-        if inside in self._marks:
+        path = posixpath.normpath(path)
+        if self._folder and (inside := posixpath.relpath(path, self._folder)) in self._marks:
             self._used.setdefault(inside)
+        for name, other in self._others.items():
+            if path == other.path:
+                self._loaded_others.setdefault(name)
 
     def ran(self, command: str, output: str, *, well: bool) -> None:
         """A command came back with this output, as the student saw it."""
@@ -67,6 +89,9 @@ class SkillWatch:
         for path, marks in self._marks.items():
             if path not in self._used and ((well and self._names(command, path)) or self._shows(marks, lines, output)):
                 self._used[path] = None
+        for name, other in self._others.items():
+            if name not in self._loaded_others and self._shows(other.marks, lines, output):
+                self._loaded_others[name] = None
 
     def _shows(self, marks: tuple[str, ...], lines: set[str], output: str) -> bool:
         """Whether a line came back, whole or, as from `grep -n`, within another."""
@@ -82,6 +107,18 @@ class SkillWatch:
             and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", command) is not None
         )
 
+    def end_turn(self, turn: int) -> None:
+        """The model's turn is over, with the results of its calls: a load that was seen by now came with it."""
+        if self._turn is None and SKILL_FILE in self._used:
+            self._turn = turn
+
     def use(self) -> SkillUse:
         """What was seen up to now."""
-        return SkillUse(listed=not self._given, loaded=self._given or SKILL_FILE in self._used, files=tuple(self._used))
+        return SkillUse(
+            listed=bool(self._folder) and not self._given,
+            loaded=self._given or SKILL_FILE in self._used,
+            files=tuple(self._used),
+            turn=self._turn,
+            others=tuple(self._loaded_others),
+            others_listed=len(self._others) or None,
+        )

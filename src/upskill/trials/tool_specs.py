@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from upskill.trials.trajectory import KnownTool
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolSpec:
@@ -35,3 +37,9 @@ WRITE_FILE = ToolSpec(
     ),
 )
 TOOLS = (SHELL, READ_FILE, WRITE_FILE)
+KNOWN_TOOLS = {
+    SHELL.name: KnownTool(kind="shell", argument="command"),
+    READ_FILE.name: KnownTool(kind="read_file", argument="path"),
+    WRITE_FILE.name: KnownTool(kind="write_file", argument="path"),
+}
+"""What they are for, and the argument by which a check knows a call."""

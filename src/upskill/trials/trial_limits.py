@@ -1,9 +1,10 @@
 """What a student with tools works under: the same in every arm. Its fields are part of the identity of a trial."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from upskill.domain import Skill
 from upskill.sandbox import Limits
+from upskill.trials.agent_setup import AgentSetup
 
 SKILLS = "/skills"
 """Where skills lie in a sandbox, for those who have one."""
@@ -31,6 +32,18 @@ class TrialLimits:
     """`False` where a person asked for no sandbox."""
     place: Limits = field(default_factory=Limits)
     """What everything in the sandbox may use together."""
+    setup: AgentSetup = field(default_factory=AgentSetup)
+    """The coding agent and the other skills."""
+    stop_at_load: bool = False
+    """End an answer as soon as the skill is loaded: for who measures only whether it is."""
+
+    def identity(self) -> dict[str, object]:
+        """What of this can change an answer, as plain values."""
+        limits = asdict(replace(self, setup=AgentSetup()))
+        del limits["setup"]
+        if not self.stop_at_load:  # as in trials of before there was one
+            del limits["stop_at_load"]
+        return {"limits": limits, **self.setup.identity()}
 
 
 def skill_folder(skill: Skill, trial_limits: TrialLimits) -> str:

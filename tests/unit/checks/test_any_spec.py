@@ -9,7 +9,7 @@ from upskill.checks import KINDS, check_problems
 from upskill.domain import Check
 from upskill.domain.case import Json
 
-from .run_check import run_check
+from .run_check import run_check, shell
 
 _TEXTS = st.one_of(
     st.text(max_size=5),
@@ -22,6 +22,7 @@ _KEYS = st.sampled_from([
     "exit_code", "seconds", "limits", "programs", "memory_mb", "name", "with", "rubric", "statements", "expected",
     "against", "type", "properties", "$ref", "pattern", "items", "enum", "multipleOf", "required", "base64", "$id",
     "$defs", "allOf", "not", "$dynamicRef", "$anchor", "minimum", "uniqueItems", "format", "a",
+    "used", "forbidden", "order", "at_most", "ran", "not_ran", "read", "not_read",
 ])  # fmt: skip
 _SPECS: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=False), _TEXTS),
@@ -40,8 +41,8 @@ def test_a_spec_is_refused_in_words_or_can_be_used(kind: str, spec: Json, answer
     assert all(isinstance(problem, str) and problem for problem in problems)
     if problems:
         return
-    assert KINDS[kind].needs(spec) <= {"files", "sandbox", "judge"}
+    assert KINDS[kind].needs(spec) <= {"files", "sandbox", "judge", "trajectory"}
     if kind not in ("command", "python", "judge"):
-        seen = run_check(kind, spec, answer, files={"a.toml": answer.encode()})
+        seen = run_check(kind, spec, answer, files={"a.toml": answer.encode()}, calls=[shell("cat a.toml && make a")])
         assert isinstance(seen.passed, bool)
         assert seen.saw

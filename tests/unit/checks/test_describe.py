@@ -27,6 +27,13 @@ from upskill.domain.case import Json
         ("python", "units", "units"),
         ("judge", {"statements": ["It is short.", "It is polite."]}, "the judge finds that the answer meets: "
          "It is short.; It is polite."),
+        ("tools", ["shell"], "the model uses shell"),
+        ("tools", {"forbidden": "web", "at_most": {"shell": 2}}, "the model does not use web and makes at most "
+         "2 of shell"),
+        ("commands", {"ran": "make", "not_ran": ["rm"]}, "the model runs a command that begins with the pattern make "
+         "and runs no command that matches the pattern rm"),
+        ("files_read", {"not_read": "secrets/*"}, "the model does not read 'secrets/*'"),
+        ("turns", 5, "the answer takes at most 5 turns"),
         ("of another version", {"a": "ü"}, '{"a": "ü"}'),
     ],
 )  # fmt: skip

@@ -46,7 +46,8 @@ def test_a_kind_that_does_not_exist_raises_instead_of_failing_the_answer() -> No
 def test_the_registry_holds_each_kind_under_its_own_name() -> None:
     assert {name: kind.name for name, kind in KINDS.items()} == {name: name for name in KINDS}
     assert sorted(KINDS) == [
-        *("command", "contains", "equals", "excludes", "file", "json", "judge", "python", "regex", "toml", "yaml")
+        *("command", "commands", "contains", "equals", "excludes", "file", "files_read", "json", "judge", "python"),
+        *("regex", "tokens", "toml", "tools", "turns", "yaml"),
     ]
 
 
@@ -61,7 +62,7 @@ def test_a_kind_that_is_nearly_right_is_corrected(typed: str, meant: str) -> Non
 
 def test_a_kind_like_no_other_gets_the_list_of_kinds() -> None:
     (problem,) = check_problems(Check(kind="zzz", spec="9.0"))
-    assert problem.startswith("unknown kind of check `zzz`; known: command, contains, equals,")
+    assert problem.startswith("unknown kind of check `zzz`; known: command, commands, contains, equals,")
 
 
 def test_prose_for_a_judge_says_what_to_do_instead() -> None:

@@ -247,3 +247,38 @@ def test_a_check_that_breaks_on_wrong_answers_leaves_a_case_unproven_and_is_not_
     assert found.state != "qualified"
     assert "ValueError" in saw(found)
     assert fragile.thrown < 10
+
+
+# Checks of the way
+
+
+@pytest.mark.parametrize(
+    ("check", "reference", "state", "reason"),
+    [
+        ({"tools": "shell"}, None, "unproven", "which no reference shows"),
+        ({"tools": "shell"}, "8472", "unproven", "which no reference shows"),
+        ({"commands": "make", "turns": 5}, None, "unproven", "which no reference shows"),
+        ({"contains": "8472", "tools": {"forbidden": "web"}}, "8472", "unproven", "which no reference shows"),
+        ({"tools": {"forbidden": "web"}}, None, "rejected", "the empty answer passes"),
+        (
+            {"commands": {"not_ran": "rm"}, "files_read": {"not_read": "x"}},
+            "8472",
+            "rejected",
+            "the empty answer passes",
+        ),
+        ({"turns": 5}, None, "rejected", "the empty answer passes"),
+        ({"tokens": 500}, None, "rejected", "the empty answer passes"),
+        ({"contains": "8473", "tools": "shell"}, "8472", "rejected", "the reference fails"),
+    ],
+)
+def test_whoever_does_nothing_must_not_pass_and_the_way_of_a_reference_is_unknown(
+    check: dict[str, Any], reference: str | None, state: str, reason: str
+) -> None:
+    found = state_of(case("Which port?", check, reference=reference), case("Which host?", check, reference="quay"))
+    assert (found.state, reason in saw(found)) == (state, True), found
+
+
+def test_other_checks_of_such_a_case_are_still_put_to_wrong_answers() -> None:
+    found = state_of(case("Which port?", {"contains": "8472", "tools": "shell"}, reference="8472", wrong=["8472 or 1"]))
+    assert "wrong answer 1 passes" in saw(found)
+    assert found.mutants

@@ -68,5 +68,8 @@ def test_errored_trial_of_an_older_log_counts_once_as_lost_or_as_refused() -> No
     late = replace(trial("a", 1, "baseline", None), outcome=Errored(fault="timeout", message="late"))
     assert (late.lost_answers, late.refused_requests) == (1, 0)
     gone = trial("a", 1, "baseline", None)
+    crashed = Errored(fault="agent", message="it crashed")
+    agent = replace(trial("a", 1, "with_skill", None), outcome=crashed, calls=9, refused=2)
+    assert (agent.lost_answers, agent.refused_requests) == (1, 2), "a retry before it does not hide the crash"
     assert (gone.lost_answers, gone.refused_requests) == (0, 0), "nothing was sent to an endpoint that is down"
     assert (replace(gone, calls=4).lost_answers, replace(gone, calls=4).refused_requests) == (0, 1)

@@ -9,12 +9,14 @@ from upskill.domain import (
     ArmSummary,
     CheckResult,
     Errored,
+    Estimate,
     Evaluation,
     Fault,
     Grade,
     Interval,
     LabelLift,
     Lift,
+    Loads,
     Outcome,
     Price,
     Purchase,
@@ -52,6 +54,22 @@ def arm(name: Arm, *, passed: int = 3, trials: int = 6, errored: int = 0) -> Arm
     )
 
 
+LOADS = Loads(
+    answers=6,
+    loaded=5,
+    cases=6,
+    rate=5 / 6,
+    these_cases=Interval(low=0.36, high=0.99),
+    cases_like_these=Interval(low=0.31, high=0.98),
+    turn=1.0,
+    instead=(("pdf-forms", 1),),
+    lift_if_loaded=Estimate(mean=0.3, interval=Interval(low=-0.1, high=0.7)),
+    unloaded=Estimate(mean=0.01, interval=Interval(low=-0.1, high=0.12)),
+    easier=Estimate(mean=-0.02, interval=Interval(low=-0.1, high=0.06)),
+    easier_forced=Estimate(mean=0.0, interval=Interval(low=-0.05, high=0.05)),
+)
+
+
 def agent_report(**changes: Any) -> StudentReport:
     """A student with tools, in three arms."""
     offered = replace(
@@ -65,6 +83,7 @@ def agent_report(**changes: Any) -> StudentReport:
             replace(arm("with_skill", passed=6), turns=2.5, loaded=6),
         ),
         "lifts": (lift(arm="offered"), lift(mean=0.75, these_cases=Interval(low=0.4, high=0.9))),
+        "loads": LOADS,
     }
     return report(**(values | changes))
 
@@ -173,6 +192,44 @@ EVALUATIONS = {
         )
     ),
     "with tools": evaluation(agent_report(), sandbox="bubblewrap"),
+    "rarely loaded": evaluation(
+        agent_report(
+            harness="codex",
+            verdict="undecided",
+            lifts=(
+                lift(arm="offered", mean=0.1),
+                lift(mean=0.75, cases_like_these=Interval(low=0.4, high=0.9)),
+            ),
+            loads=replace(
+                LOADS,
+                loaded=1,
+                rate=1 / 6,
+                these_cases=Interval(low=0.01, high=0.64),
+                cases_like_these=Interval(low=0.02, high=0.69),
+                lift_if_loaded=None,
+                withheld="too few loads",
+            ),
+        ),
+        sandbox="bubblewrap",
+    ),
+    "never loaded": evaluation(
+        agent_report(
+            harness="codex",
+            lifts=(lift(arm="offered"), lift(mean=0.1)),
+            loads=replace(
+                LOADS,
+                loaded=0,
+                rate=0.0,
+                turn=None,
+                instead=(),
+                lift_if_loaded=None,
+                withheld="never loaded",
+                unloaded=None,
+                easier=None,
+                easier_forced=None,
+            ),
+        )
+    ),
     "with tools, nothing compared": evaluation(
         agent_report(verdict=None, arms=(arm("offered"),), lifts=()), sandbox="none"
     ),

@@ -28,7 +28,8 @@ def rows(*trials: Trial) -> list[dict[str, str]]:
 def test_the_columns_and_their_order_are_a_promise() -> None:
     assert csv_report(evaluation(), []) == (
         "student,case,arm,repeat,outcome,end,fault,passed,checks_passed,checks,input_tokens,output_tokens,cost,seconds,"
-        "calls,served_model,trial,skill,skill_digest,run,turns,skill_loaded,skill_files,files_left\r\n"
+        "calls,served_model,trial,skill,skill_digest,run,turns,skill_loaded,skill_files,files_left,"
+        "load_turn,other_skills\r\n"
     )
 
 
@@ -36,14 +37,15 @@ def test_a_scored_trial_is_a_row_with_its_figures() -> None:
     (_, row) = csv_report(evaluation(), [scored(False, case="c7", arm="baseline", repeat=2)]).splitlines()
     assert row == (
         "haiku,c7,baseline,2,scored,answered,,false,1,2,10,5,1e-05,0.25,1,haiku-1,haiku-c7-baseline-2,tarnctl,"
-        f"{SKILL.digest},runs/2026-11-15-093042-tarnctl-1a2b3c,,,,"
+        f"{SKILL.digest},runs/2026-11-15-093042-tarnctl-1a2b3c,,,,,,"
     )
 
 
 def test_a_trial_with_tools_says_what_became_of_the_skill_and_how_many_files_it_left() -> None:
-    use = SkillUse(listed=True, loaded=True, files=("SKILL.md", "scripts/a.py"))
+    use = SkillUse(listed=True, loaded=True, files=("SKILL.md", "scripts/a.py"), turn=2, others=("b", "c"))
     (row,) = rows(replace(scored(arm="offered"), turns=4, skill_use=use, files={"port.txt": b"1"}))
     wanted = {"turns": "4", "skill_loaded": "true", "skill_files": "SKILL.md scripts/a.py", "files_left": "1"}
+    wanted |= {"load_turn": "2", "other_skills": "b c"}
     assert {name: row[name] for name in wanted} == wanted
     (row,) = rows(replace(scored(arm="baseline"), turns=1))
     assert (row["skill_loaded"], row["files_left"]) == ("", "0"), "a baseline has no skill to load"

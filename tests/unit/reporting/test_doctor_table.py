@@ -1,6 +1,7 @@
 """What `upskill doctor` prints."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -56,3 +57,13 @@ def test_the_json_has_the_promised_shape() -> None:
     assert sandbox["notes"] == []
     assert [probe["id"] for probe in sandbox["probes"]] == list(range(1, 45))
     assert [probe["id"] for probe in sandbox["probes"] if not probe["held"]] == [7]
+
+
+def test_who_asks_for_containers_is_told_that_no_real_engine_was_ever_asked() -> None:
+    inside = replace(facts(), backend="docker", version="27.0")
+    lines = closing_lines(inside, results(), by_root=False)
+    assert lines[0].startswith("sandbox   docker 27.0")
+    assert any("never run on a real docker engine" in line for line in lines)
+    sandbox = diagnosis_json(inside, results(), kernel="6")["sandbox"]
+    assert isinstance(sandbox, dict)
+    assert "never run on a real docker engine" in sandbox["notes"][0]

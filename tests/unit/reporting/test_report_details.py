@@ -106,7 +106,7 @@ def test_cases_are_counted_by_state_and_those_to_change_are_listed() -> None:
 def test_further_comparisons_and_errors_are_part_of_the_method() -> None:
     body = method_fold(evaluation(agent_report(), sandbox="bubblewrap"), FACTS).body
     assert "with the skill given against without the skill" in body
-    assert "the model loaded it in 5 of 6 answers" in body
+    assert "The skill was loaded in 5 of 6 answers (83%, 95% CI 31% to 98%)" in body
     errors = method_fold(EVALUATIONS["invalid"], FACTS).body
     assert "6: a timeout" in errors
 

@@ -172,7 +172,7 @@ def test_a_server_that_names_another_model_is_in_the_first_note() -> None:
 
 
 def test_how_often_a_skill_was_loaded_is_said_for_students_with_tools() -> None:
-    assert "the skill was loaded in 5 of 6 answers (83%)" in shown(evaluation(agent_report()))
+    assert "the skill was loaded in 5 of 6 answers (83%, 95% CI 31% to 98%)" in shown(evaluation(agent_report()))
     assert not [line for line in shown(evaluation()) if "loaded" in line]
 
 

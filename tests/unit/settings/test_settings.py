@@ -8,6 +8,7 @@ import pytest
 
 from upskill.errors import SettingsError
 from upskill.settings import NAMES, NOT_SETTINGS, TRUST_VARIABLE, ResolvedSettings, Settings, resolve_settings
+from upskill.settings.values import IMAGE_VARIABLE
 
 
 class Place:
@@ -184,7 +185,7 @@ def test_the_key_of_an_endpoint_is_not_a_setting(place: Place) -> None:
     resolved = place.resolve(environment=keys)
     assert resolved.values == Settings()
     assert "secret-value" not in repr(resolved)
-    assert frozenset(keys) == NOT_SETTINGS - {TRUST_VARIABLE}
+    assert frozenset(keys) == NOT_SETTINGS - {TRUST_VARIABLE, IMAGE_VARIABLE}
 
 
 # What is refused

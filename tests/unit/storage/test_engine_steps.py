@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from upskill.domain.agent_step import AgentStep, AgentSteps
+from upskill.domain.trajectory import ToolCall, Trajectory
 from upskill.storage import engine_steps
 from upskill.storage.engine_logs import LogSamples
 from upskill.storage.engine_steps import MOST_CHARACTERS, StepReader
@@ -162,3 +163,41 @@ def test_every_text_of_a_step_is_cleaned() -> None:
     step = AgentStep(kind="tool", text="key", tool="key", arguments="key", output="key")
     cleaned = AgentSteps(first=(step,), last=(step,)).cleaned(lambda text: text.replace("key", "[redacted]"))
     assert "key" not in str(cleaned)
+
+
+def recorded(*calls: tuple[str, str, bool]) -> Trajectory:
+    return Trajectory(
+        calls=tuple(ToolCall(turn=1, tool=tool, arguments=said, failed=failed) for tool, said, failed in calls)
+    )
+
+
+def test_the_steps_are_the_recorded_calls_with_what_the_log_has_of_them(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        said("I look.", ("a", "shell", {"command": "ls"}), ("b", "shell", {"command": "rm x"})),
+        result("a", "notes.txt"),
+        said("I write.", ("c", "write_file", {"path": "x", "content": "y"})),
+        said("Done."),
+    )
+    trajectory = recorded(("shell", "ls", False), ("web", "http://x", True), ("write_file", "x", False))
+    with StepReader(tmp_path, most_steps=40) as reader:
+        joined = reader.read(LOG, SAMPLE, trajectory)
+        alone = reader.read(None, None, trajectory)
+        nothing = reader.read(None, None, Trajectory())
+    assert joined == AgentSteps(
+        first=(
+            AgentStep(kind="says", text="I look."),
+            AgentStep(kind="tool", tool="shell", arguments="ls", output="notes.txt"),
+            AgentStep(kind="tool", tool="web", arguments="http://x", failed=True),
+            AgentStep(kind="says", text="I write."),
+            AgentStep(kind="tool", tool="write_file", arguments="path: x\ncontent: y"),
+            AgentStep(kind="says", text="Done."),
+        )
+    ), "what no check saw is not shown"
+    assert alone is not None
+    assert [(step.tool, step.arguments) for step in alone.first] == [
+        ("shell", "ls"),
+        ("web", "http://x"),
+        ("write_file", "x"),
+    ]
+    assert nothing is None

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.domain import Errored, Grade, Scored, SkillUse, Trial
+from upskill.domain.trajectory import ToolCall, Trajectory
 from upskill.errors import EngineError
 from upskill.storage.trial_log import NotText, TrialLog, TrialWriter, UnreadableTrial, trial_from_json, trial_json
 
@@ -60,6 +61,23 @@ def test_lost_and_refused_requests_come_back_and_are_none_in_an_older_log(tmp_pa
     (tmp_path / "t.jsonl").write_text(json.dumps(line) + "\n")
     (older,) = TrialLog(tmp_path / "t.jsonl").read()
     assert (older.lost, older.refused) == (0, 0)
+
+
+def test_what_a_model_did_comes_back_and_is_unknown_in_an_older_log(tmp_path: Path) -> None:
+    call = ToolCall(
+        turn=2, tool="Bash", kind="shell", arguments='ls "x"\n"files":{', folder="/w", failed=True, cut=True
+    )
+    trial = replace(TRIAL, trajectory=Trajectory(calls=(call, ToolCall(turn=3, tool="own", subagent=True)), left_out=4))
+    other = replace(TRIAL, trajectory=Trajectory())
+    write(tmp_path / "trials.jsonl", trial, other, TRIAL)
+    assert list(TrialLog(tmp_path / "trials.jsonl").read()) == [trial, other, TRIAL]
+    assert [one.trajectory for one in TrialLog(tmp_path / "trials.jsonl").load()] == [None] * 3, "it takes memory"
+    assert b"trajectory" not in trial_json(TRIAL)
+    digests = [replace(one, answer="7413").answer_digest for one in (trial, other, TRIAL)]
+    assert digests[0] != digests[1] == digests[2]
+    assert "Bash" not in str(trial.cleaned(lambda text: text.replace("Bash", "[redacted]")))
+    assert trial.full_answer.trajectory == trial.trajectory
+    assert trial.full_answer.turns is None, "it is not recorded there"
 
 
 def test_zero_is_kept_and_unknown_stays_unknown(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from upskill.domain import Case, Check, CheckResult, Errored, Grade, PlannedTrial, Scored, Skill, Student, Trial
+from upskill.domain.trajectory import Trajectory
 from upskill.errors import EngineError
 from upskill.storage import SqliteStore, StoredTrial, default_store_path
 
@@ -483,3 +484,13 @@ def test_where_there_can_be_no_store_there_is_a_note_and_nothing_else(tmp_path: 
             assert store.recall("t1", fingerprint="f") is None
         assert len(store.notes) == 1
         assert store.notes[0].endswith("no answers are reused or cached")
+
+
+def test_a_trial_whose_tool_calls_are_unknown_gives_way_to_one_that_has_them(path: Path) -> None:
+    known = replace(OTHER, trajectory=Trajectory())
+    keep(path, TRIAL)
+    keep(path, known)
+    keep(path, TRIAL, replace(known, answer="a third one"))
+    found = recall(path)
+    assert found is not None
+    assert found.trial == known

@@ -8,7 +8,7 @@ import pytest
 
 from upskill.domain import Arm, Case, Check, PlannedTrial, Skill, SkillFile, Student, TrialPlan
 from upskill.sandbox import Limits
-from upskill.trials import Requests, TrialLimits, load_harness
+from upskill.trials import AgentSetup, Requests, TrialLimits, load_harness
 
 FRAME = load_harness("chat").frame
 
@@ -196,3 +196,47 @@ def test_a_passage_is_part_of_the_ceiling_trial_and_of_no_other() -> None:
     for planned in (BASELINE, GIVEN):
         assert requests.trial_id(replace(planned, case=case), STUDENT) == requests.trial_id(planned, STUDENT)
         assert requests.trial_id(planned, STUDENT) != requests.trial_id(ceiling, STUDENT)
+
+
+# Other skills
+
+BEFORE = replace(SKILL, name="a-skill", description="Comes before.", digest="d3")
+AFTER = replace(SKILL, name="z-skill", description="Comes after {it}.", digest="d4")
+AMONG = AgentSetup(others=(BEFORE, AFTER))
+
+
+def test_other_skills_are_listed_in_every_arm_and_the_measured_one_adds_one_line_at_its_place_by_name() -> None:
+    requests = agent(setup=AMONG)
+    baseline, offered = (requests.render(CASE, arm).system.splitlines() for arm in ("baseline", "offered"))
+    entries = [line for line in offered if line.startswith("- ")]
+    assert entries == [
+        "- a-skill: Comes before. (/skills/a-skill/SKILL.md)",
+        "- thing: Does a thing. (/skills/thing/SKILL.md)",
+        "- z-skill: Comes after {it}. (/skills/z-skill/SKILL.md)",
+    ]
+    assert [line for line in offered if line != entries[1]] == baseline
+    given, alone = requests.render(CASE, "with_skill").system, agent().render(CASE, "with_skill").system
+    assert given == "\n".join(baseline) + alone.removeprefix(load_harness("agent").frame)
+    ceiling = requests.render(replace(CASE, passage="It is 7413."), "ceiling").system
+    assert ceiling.startswith("\n".join(baseline) + "\n\n")
+
+
+def test_other_skills_make_other_trials_and_none_leaves_every_request_and_id_as_it_was() -> None:
+    assert agent(setup=AgentSetup()).trial_id(OFFERED, STUDENT) == agent().trial_id(OFFERED, STUDENT)
+    others = [
+        agent(setup=setup).trial_id(planned, STUDENT)
+        for planned in (OFFERED, BASELINE)
+        for setup in (
+            AgentSetup(),
+            AMONG,
+            AgentSetup(others=(BEFORE,)),
+            AgentSetup(others=(replace(BEFORE, digest="d5"),)),
+            AgentSetup(bundled=True),
+        )
+    ]
+    assert len(set(others)) == 10
+    assert agent().render(CASE, "offered").system == (
+        f"{load_harness('agent').frame}\n\n<skills>\nThese folders hold instructions for certain kinds of work. If a "
+        "description fits what the user asks, you can read the file named after it.\n\n"
+        "- thing: Does a thing. (/skills/thing/SKILL.md)\n</skills>"
+    )

@@ -1,7 +1,7 @@
 """Which files of a skill came back to a student: only what it could not know otherwise counts."""
 
 from upskill.domain import SkillUse
-from upskill.trials.skill_use import SkillWatch, marks_of
+from upskill.trials.skill_use import OtherMark, SkillWatch, marks_of
 
 CONTENTS = {
     "SKILL.md": b"---\nname: thing\n---\nAsk the harbour master first.\nThe same line in two files.\nshort\n",
@@ -52,4 +52,39 @@ def test_to_name_skill_md_is_not_to_read_it() -> None:
     watching = watch()
     watching.ran("ls -la /skills/thing/SKILL.md", "-r--r--r-- 1 root root 90 /skills/thing/SKILL.md", well=True)
     assert watching.use() == SkillUse(listed=True, loaded=False, files=())
-    assert watch(given=True).use() == SkillUse(listed=False, loaded=True, files=())
+    assert watch(given=True).use() == SkillUse(listed=False, loaded=True, files=(), turn=0)
+
+
+def test_a_load_is_of_the_turn_in_which_its_result_came_back() -> None:
+    watching = watch()
+    watching.end_turn(1)
+    assert watching.use().turn is None
+    watching.read("/skills/thing/SKILL.md")
+    watching.end_turn(2)
+    watching.end_turn(3)
+    assert watching.use().turn == 2
+
+
+OTHERS = {
+    "other": OtherMark("/skills/other/SKILL.md", ("Measure the depth of the lock twice.",)),
+    "rival": OtherMark("/skills/rival/SKILL.md", ("Raise the sluice before noon.",)),
+}
+
+
+def test_other_skills_that_were_loaded_are_named_in_the_order_of_loading() -> None:
+    watching = SkillWatch(
+        marks_of(CONTENTS), folder="/skills/thing", called="/skills/thing", given=False, known="", others=OTHERS
+    )
+    watching.read("/skills/rival/../rival/SKILL.md")
+    watching.ran("ls /skills/other/SKILL.md", "/skills/other/SKILL.md", well=True)
+    assert watching.use() == SkillUse(listed=True, loaded=False, others=("rival",), others_listed=2)
+    watching.ran("cat", "---\nMeasure the depth of the lock twice.", well=True)
+    assert watching.use() == SkillUse(listed=True, loaded=False, others=("rival", "other"), others_listed=2)
+
+
+def test_without_a_measured_skill_only_other_skills_can_be_loaded() -> None:
+    watching = SkillWatch({}, folder="", called="", given=False, known="", others=OTHERS)
+    watching.read("/skills/other/SKILL.md")
+    watching.read("SKILL.md")
+    watching.ran("cat SKILL.md", "Ask the harbour master first.", well=True)
+    assert watching.use() == SkillUse(listed=False, loaded=False, others=("other",), others_listed=2)

@@ -58,9 +58,11 @@ class Examination:
         self._stop = stop or Event()
         self.missing = _missing(case.checks, context)
         """What a check needs and the grading context lacks; such checks are left out."""
-        there = tuple(check for check in case.checks if not _missing((check,), context))
+        there = tuple(check for check in case.checks if not _missing((check,), context) and not _is_of_the_way(check))
         self._quick = replace(case, checks=tuple(check for check in there if not _is_slow(check)))
         self._quick_ones = tuple(replace(case, checks=(check,)) for check in self._quick.checks)
+        self._of_the_way = tuple(replace(case, checks=(check,)) for check in case.checks if _is_of_the_way(check))
+        """Checks of what was done. A reference does not show that, so only answers with a trajectory get them."""
         self._slow = replace(case, checks=tuple(check for check in there if _is_slow(check)))
         self._reads_text = any(KINDS[check.kind].reads_words(check.spec) for check in there)
         self._context = context
@@ -71,8 +73,13 @@ class Examination:
 
     @property
     def can_grade(self) -> bool:
-        """Whether there is any check to run here."""
+        """Whether there is any check of a reference to run here."""
         return bool(self._quick.checks or self._slow.checks)
+
+    @property
+    def asks_for_the_way(self) -> bool:
+        """Whether a check looks at what was done, which no reference shows."""
+        return bool(self._of_the_way)
 
     @property
     def is_slow(self) -> bool:
@@ -139,7 +146,8 @@ class Examination:
 
     def _grade_quick(self, answer: Answer) -> tuple[CheckResult, ...]:
         results: list[CheckResult] = []
-        for one in self._quick_ones:
+        of_the_way = () if answer.trajectory is None else self._of_the_way
+        for one in (*of_the_way, *self._quick_ones):
             began = time.thread_time()
             try:
                 results += grade(one, answer, context=self._context).results
@@ -170,6 +178,10 @@ class Examination:
 
 def _needs(check: Check) -> Iterable[str]:
     return KINDS[check.kind].needs(check.spec)
+
+
+def _is_of_the_way(check: Check) -> bool:
+    return KINDS[check.kind].of_the_way
 
 
 def _is_slow(check: Check) -> bool:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from upskill.domain import Answer, Case
 from upskill.domain.text import decoded, shortened
+from upskill.domain.trajectory import Trajectory
 
 T = TypeVar("T")
 
@@ -186,9 +187,9 @@ def _distinct(found: list[WrongAnswer], answer: Answer) -> list[WrongAnswer]:
     return list(by_content.values())
 
 
-def content_key(answer: Answer) -> tuple[str, frozenset[tuple[str, bytes]]]:
+def content_key(answer: Answer) -> tuple[object, ...]:
     """Equal for answers that are the same."""
-    return answer.text, frozenset(answer.files.items())
+    return answer.text, frozenset(answer.files.items()), answer.trajectory
 
 
 def _seed(answer: Answer) -> int:
@@ -226,14 +227,18 @@ REFUSAL = "a polite refusal"
 REFUSAL_ABOUT = "a polite refusal that repeats the prompt"
 
 
+NOTHING_DONE = Answer(trajectory=Trajectory(), turns=1, tokens=1)
+"""Whoever says nothing of use in its first turn has called no tool."""
+
+
 def non_answers(case: Case) -> Iterator[WrongAnswer]:
-    """The empty answer, the echoed prompt, and polite refusals, some of which repeat the prompt."""
-    yield WrongAnswer(EMPTY, Answer())
-    yield WrongAnswer(ECHO, Answer(text=case.prompt))
+    """The empty answer, the echoed prompt, and polite refusals, some of which repeat the prompt. None calls a tool."""
+    yield WrongAnswer(EMPTY, NOTHING_DONE)
+    yield WrongAnswer(ECHO, replace(NOTHING_DONE, text=case.prompt))
     for text in _REFUSALS:
-        yield WrongAnswer(REFUSAL, Answer(text=text))
+        yield WrongAnswer(REFUSAL, replace(NOTHING_DONE, text=text))
     for text in _refusals_about(case.prompt):
-        yield WrongAnswer(REFUSAL_ABOUT, Answer(text=text))
+        yield WrongAnswer(REFUSAL_ABOUT, replace(NOTHING_DONE, text=text))
 
 
 def _refusals_about(prompt: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from upskill.checks.qualifying.mutants import (
     ECHO,
     EMPTY,
     MOST_PER_WAY,
+    NOTHING_DONE,
     REFUSAL,
     REFUSAL_ABOUT,
     WrongAnswer,
@@ -115,17 +116,19 @@ def _rejected(case: Case, *reasons: Reason, labels: tuple[Label, ...] = ()) -> Q
 
 
 def _rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
-    if not examination.can_grade:
+    if not (examination.can_grade or examination.asks_for_the_way):
         return
     if not examination.missing:
         # A check that cannot be run here might be the one that fails them.
         passing = list(_non_answers_that_pass(examination))
         yield from passing
-        if passing and examination.passes(Answer()):
+        if passing and examination.passes(NOTHING_DONE):
             # Nothing passes, so anything does.
             return
+    if not examination.can_grade:
+        return
     yield from _reference_problems(examination)
-    if not examination.missing:
+    if not (examination.missing or examination.asks_for_the_way):
         yield from _others_that_pass(examination, cases)
 
 
@@ -252,7 +255,7 @@ def _prove(examination: Examination) -> Qualification:
         )
     if examination.crash is not None:
         reasons.append(Reason(saw=f"a check crashes on wrong answers: {examination.crash}", change="fix the check"))
-    state: State = "unproven" if reasons or examination.missing else "qualified"
+    state: State = "unproven" if reasons or examination.missing or examination.asks_for_the_way else "qualified"
     return Qualification(
         case_id=case.id,
         state=state,
@@ -274,6 +277,8 @@ def _wrong_that_pass(examination: Examination) -> Iterator[Reason]:
 
 
 def _missing_notes(examination: Examination) -> Iterator[Reason]:
+    if examination.asks_for_the_way:
+        yield Reason(saw="a check asks what the model did, which no reference shows; only an evaluation can show it")
     if "judge" in examination.missing:
         yield Reason(saw="the judge was not asked here, so only the other checks were run")
     if "sandbox" in examination.missing:

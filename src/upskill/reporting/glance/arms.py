@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from upskill.domain import DEFAULT_HARNESS, Arm, Evaluation
 from upskill.reporting.wording import arm_name
 
-_WORDS = {"skill offered": "with the skill offered", "skill given": "with the skill given"}
+_WORDS = {
+    "skill offered": "with the skill offered",
+    "skill given": "with the skill given",
+    "skill forced": "with the skill forced",
+}
 """Names that need more words beside a dot than in a column."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from upskill.domain import Arm, Evaluation
 from upskill.domain.text import count
 from upskill.reporting.glance.values import GlanceRow
+from upskill.reporting.loading import loading_sentence, loading_sentences
 
 _SUBJECTS: dict[Arm, str] = {"ceiling": "The passage"}
 
@@ -19,7 +20,17 @@ def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow], *, decision:
     subject = _subject(evaluation)
     found = [_one(subject, rows[0])] if len(rows) == 1 else _several(subject, rows)
     interrupted = ["The run was interrupted, so this is not final."] if evaluation.interrupted else []
+    found += _loading(evaluation, rows)
     return (*interrupted, *found) if decision is None else (decision, *interrupted, *found[1:])
+
+
+def _loading(evaluation: Evaluation, rows: Sequence[GlanceRow]) -> list[str]:
+    """What the loads of an offered skill say about the answer, where they say something."""
+    reports = evaluation.students
+    if len(rows) == 1:
+        sentence = loading_sentence(reports[0])
+        return [] if sentence is None else [sentence]
+    return list(loading_sentences(reports, [row.name for row in rows]))
 
 
 def _subject(evaluation: Evaluation) -> str:

@@ -302,7 +302,8 @@
       extra.turns ? `${extra.turns} model ${extra.turns === 1 ? "turn" : "turns"}` : null,
       extra.tries ? `${extra.tries} attempts` : null,
       extra.stored ? `from the cache, answered ${extra.stored}` : null,
-      extra.loaded === undefined ? null : extra.loaded ? "skill loaded" : "skill not loaded",
+      extra.loaded === undefined ? null : !extra.loaded ? "skill not loaded" : extra.load_turn ? `skill loaded in turn ${extra.load_turn}` : "skill loaded",
+      extra.other_skills?.length ? `other skills loaded: ${extra.other_skills.join(", ")}` : null,
       extra.read?.length ? `read ${extra.read.join(", ")}` : null,
     ].filter(Boolean).join(", ");
     return make("div", [quiet(said), make("details", [make("summary", "Where it is recorded"), quiet(`Model ${data.students[trial[0]]}. Full record: line ${trial[7]} of trials.jsonl${log}.`)])]);

@@ -245,9 +245,13 @@ def _more(one: LoggedTrial, found: _Gathered, number: int, case: CaseText) -> Js
         more["turns"] = trial.turns
     if trial.stored_at:
         more["stored"] = trial.stored_at
-    if trial.skill_use is not None:
+    if trial.skill_use is not None and trial.skill_use.present:
         more["loaded"] = trial.skill_use.loaded
         more["read"] = list(trial.skill_use.files)
+        if trial.skill_use.turn is not None:
+            more["load_turn"] = trial.skill_use.turn
+    if trial.skill_use is not None and trial.skill_use.others:
+        more["other_skills"] = list(trial.skill_use.others)
     if trial.removed:
         more["removed"] = list(trial.removed)
     if trial.files:

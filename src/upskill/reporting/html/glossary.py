@@ -40,13 +40,25 @@ WORDS: tuple[Word, ...] = (
         "checks?",
     ),
     _word(
+        "coding agent",
+        "Codex, Claude Code or opencode, as you have installed it. upskill runs it in the sandbox with the model that "
+        "is measured.",
+        "coding agents?",
+    ),
+    _word(
         "errored",
         "An answer that was lost to a fault outside the model: a dead server, a rate limit, a crashed check. It is "
         "never counted as a failure.",
     ),
     _word(
+        "forced",
+        "The coding agent is told to load the skill before its model begins. With the harness agent the skill is "
+        "given: its text is in the first message.",
+    ),
+    _word(
         "harness",
-        "How the model works: chat (it answers in text) or agent (it has files and a shell in a sandbox).",
+        "How the model works: chat (it answers in text), agent (it has files and a shell in a sandbox), or a coding "
+        "agent: codex, claude-code, opencode.",
     ),
     _word(
         "held-out case",
@@ -61,7 +73,26 @@ WORDS: tuple[Word, ...] = (
         "points.",
         "lifts?",
     ),
+    _word(
+        "load",
+        "The model got the text of an offered skill into the conversation: it read its SKILL.md, or its coding agent "
+        "put it there when the model asked for it.",
+        "loads?|loaded|loading",
+    ),
+    _word(
+        "load rate",
+        "The share of answers that loaded the offered skill, averaged over cases.",
+    ),
+    _word(
+        "lift if loaded",
+        "The lift of the offered skill divided by the load rate. It is shown only where the answers that did not load "
+        "the skill match those without it, and loads do not go with easy or hard cases.",
+    ),
     _word("no verdict", "Too many answers were lost to errors, so nothing is concluded."),
+    _word(
+        "other skills",
+        "Skills beside the measured one, in every arm. Bundled skills come with a coding agent.",
+    ),
     _word(
         "pair",
         "The same model, case and repeat, once without the skill and once with it. If either answer errored, the pair "

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 
-from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, harness_info
+from upskill.domain import Evaluation, JudgeReport, Lift, Loads, StudentReport, harness_info
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.text import count
 from upskill.reporting.glance.arms import arm_titles
 from upskill.reporting.html.facts import RunFacts
 from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.templating import render
+from upskill.reporting.loading import loading_lines, turn_words
 from upskill.reporting.wording import (
+    between,
     ceiling_words,
     confidence_interval,
     faults_words,
@@ -78,12 +81,24 @@ def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
         yield f"Corrected for stopping at a verdict: {_without_selection(report.lifts[0])}."
     if (judged := judge_error_words(report)) is not None:
         yield f"Corrected for the judge's errors: {judged}."
-    offered = report.arm("offered")
-    if offered is not None and offered.trials:
-        yield f"Where the skill was offered, the model loaded it in {offered.loaded or 0} of {offered.trials} answers."
+    yield from map(_capital, loading_lines(report, cases=evaluation.cases))
+    if report.loads is not None:
+        yield from (_capital(said) for said in (turn_words(report.loads), _checked(report.loads)) if said is not None)
     yield from map(_capital, loss_lines(report))
     if report.answered_by:
         yield f"The server names the model {', '.join(report.answered_by[:3])}."
+
+
+def _checked(loads: Loads) -> str | None:
+    """What the lift if loaded was checked by; `None` where it was not."""
+    if loads.unloaded is None or loads.easier is None:
+        return None
+    forced = "" if loads.easier_forced is None else f" ({points(loads.easier_forced.mean)} where it was forced)"
+    return (
+        f"checked for the lift if loaded: answers that did not load the skill add {points(loads.unloaded.mean)} points "
+        f"to the lift ({between(loads.unloaded.interval)}); cases that loaded it pass {points(loads.easier.mean)} "
+        f"points more without it than all cases ({between(loads.easier.interval)}){forced}"
+    )
 
 
 def _capital(sentence: str) -> str:
@@ -105,6 +120,8 @@ def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]
     yield "Order of answers", f"shuffled, seed {facts.seed}"
     yield "Harness", _harness(facts.harness or "")
     yield "Sandbox", evaluation.sandbox or "not used"
+    if evaluation.others is not None:
+        yield "Other skills", _others(evaluation.others)
     yield "Judge", "none" if evaluation.judge is None else _judge(evaluation.judge)
     yield "Skill digest", (facts.skill_digest or "")[:19]
     for report in evaluation.students:
@@ -129,6 +146,12 @@ def _harness(name: str) -> str:
     """Its name has a version in it, for people who compare runs."""
     meaning = harness_info(name).description
     return f"{meaning} ({name})" if meaning else name
+
+
+def _others(others: OtherSkills) -> str:
+    """How many there were, and their names."""
+    names = ", ".join(skill.name for skill in others.skills)
+    return f"{others.words}{f': {names}' if names else ''}"
 
 
 def _judge(judge: JudgeReport) -> str:

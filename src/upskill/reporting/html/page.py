@@ -15,6 +15,7 @@ from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.feedback import feedback_section
 from upskill.reporting.html.headline import headline_section
+from upskill.reporting.html.loading import loading_section
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
@@ -48,6 +49,7 @@ def report_page(
     answer = report_glance(evaluation, facts, story)
     sections = {
         "headline": headline_section(answer),
+        "loading": Markup() if evaluation is None else loading_section(evaluation),
         "changed": Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         "skill": skill_section(skill, story),
     }

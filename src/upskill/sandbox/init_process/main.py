@@ -28,8 +28,10 @@ class HostGone(Exception):
 class InitProcess:
     """Serves one request after the other until the host hangs up."""
 
-    def __init__(self, control: int, root: str, *, confined: bool) -> None:
+    def __init__(self, control: int, root: str, *, confined: bool, answers: "int | None" = None) -> None:
+        """`answers` is where answers go if `control` is no socket but a pipe: then no descriptors can be sent."""
         self.control = control
+        self.answers = control if answers is None else answers
         self.root = root
         self.confined = confined
         self.received = bytearray()
@@ -58,7 +60,7 @@ class InitProcess:
 
     def greet(self) -> None:
         """Say `ready`. The host gets a handle of each file system in memory, to see for itself how full it is."""
-        if not self.confined:
+        if not self.confined or self.answers != self.control:
             self.answer([b"ready"])
             return
         places = [os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in MEMORY_FILE_SYSTEMS]
@@ -92,9 +94,9 @@ class InitProcess:
         frame = memoryview(pack(fields))
         while frame:
             try:
-                frame = frame[os.write(self.control, frame) :]
+                frame = frame[os.write(self.answers, frame) :]
             except BlockingIOError:
-                select.select([], [self.control], [])
+                select.select([], [self.answers], [])
             except OSError as error:
                 raise HostGone from error
 
@@ -311,7 +313,7 @@ class Job:
             self.feed = None
 
 
-def main(root: str, *, confined: bool) -> None:
+def main(root: str, *, confined: bool, piped: bool = False) -> None:
     if confined:
         process_control(PR_SET_DUMPABLE, 0)
     elif sys.platform == "linux":
@@ -324,12 +326,13 @@ def main(root: str, *, confined: bool) -> None:
                 continue
     control = os.dup(0)
     os.set_blocking(control, False)
+    answers = os.dup(1) if piped else None
     nothing = os.open("/dev/null", os.O_RDWR)
     for at in range(3):
         os.dup2(nothing, at)
     os.closerange(max(control, nothing) + 1, 4096)
     os.umask(0o022)
-    init_process = InitProcess(control, root, confined=confined)
+    init_process = InitProcess(control, root, confined=confined, answers=answers)
     try:
         init_process.serve()
     except HostGone:
@@ -337,4 +340,7 @@ def main(root: str, *, confined: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "", confined=len(sys.argv) == 1)
+    if sys.argv[1:] == ["piped"]:
+        main("", confined=True, piped=True)
+    else:
+        main(sys.argv[1] if len(sys.argv) > 1 else "", confined=len(sys.argv) == 1)

@@ -38,11 +38,14 @@ def run_probes(
                 yield _attempt(probe, Scene(sandbox=sandbox, bait=bait, spec=spec, open_one=open_one))
 
 
-def run_quick_probes(open_one: Callable[[SandboxSpec], Sandbox]) -> list[Result]:
-    """Those that leave nothing behind, all in one sandbox: what can be afforded before every run."""
+def run_quick_probes(open_one: Callable[[SandboxSpec], Sandbox], *, python: str | None = None) -> list[Result]:
+    """Those that leave nothing behind, all in one sandbox: what can be afforded before every run.
+
+    `python` is the interpreter inside, where it is not that of this machine.
+    """
     spec = SandboxSpec()
     with Bait() as bait, open_one(spec) as sandbox:
-        scene = Scene(sandbox=sandbox, bait=bait, spec=spec, open_one=open_one)
+        scene = Scene(sandbox=sandbox, bait=bait, spec=spec, open_one=open_one, interpreter=python)
         return [_attempt(probe, scene) for probe in _chosen(QUICK)]
 
 

@@ -89,9 +89,11 @@ class Scene:
     bait: Bait
     spec: SandboxSpec
     open_one: Callable[[SandboxSpec], Sandbox]
+    interpreter: str | None = None
+    """The program that runs Python inside; `None` for the one that this machine lends."""
 
     def python(self, code: str, *words: object, seconds: float = 20) -> CommandResult:
-        program = profile.find_interpreter().program
+        program = self.interpreter or profile.find_interpreter().program
         return self.sandbox.run([program, "-I", "-B", "-c", code, *map(str, words)], seconds=seconds)
 
     def shell(self, script: str, *words: object, seconds: float = 20) -> CommandResult:

@@ -6,7 +6,6 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,9 @@ EXPECTED_TURNS = 6
 EXPECTED_RESULT_TOKENS = 300
 """How long a tool's result is taken to be: it is sent again with every later answer."""
 OFFERED = read_words("offered.md")
-"""How a skill is listed for a student that may load it, in neutral words."""
+"""How skills are listed for a student that may load them, in neutral words."""
+ENTRY = next(line for line in OFFERED.splitlines() if line.startswith("- "))
+"""The line of one skill in that list."""
 
 
 class Agent:
@@ -37,19 +38,26 @@ class Agent:
     frame = read_words("agent_frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:
-        """The skill's files lie in the sandbox; it is listed, or given as well."""
+        """The skill's files lie in the sandbox; it is listed, or given as well. Other skills are listed in all arms."""
         block = skill_block(skill, folder=skill_folder(skill, trial_limits))
+        others = self._listed(None, trial_limits)
         arms: dict[Arm, ArmRequest] = {
-            "baseline": ArmRequest(system=self.frame),
+            "baseline": others,
             "offered": self._listed(skill, trial_limits),
-            "with_skill": ArmRequest(system=f"{self.frame}\n\n{block}", skill=skill),
+            "with_skill": ArmRequest(system=f"{others.system}\n\n{block}", skill=skill),
         }
         return arms if previous is None else {**arms, "previous": self._listed(previous, trial_limits)}
 
-    def _listed(self, skill: Skill, trial_limits: TrialLimits) -> ArmRequest:
-        path = f"{skill_folder(skill, trial_limits)}/SKILL.md"
-        entry = OFFERED.format(name=skill.name, description=skill.description, path=path)
-        return ArmRequest(system=f"{self.frame}\n\n{entry}", skill=skill)
+    def _listed(self, skill: Skill | None, trial_limits: TrialLimits) -> ArmRequest:
+        """The list of the other skills, and of this one at its place among them: all by name, as agents do."""
+        offered = sorted([*trial_limits.setup.others, *([] if skill is None else [skill])], key=lambda one: one.name)
+        if not offered:
+            return ArmRequest(system=self.frame)
+        entries = (
+            ENTRY.format(name=one.name, description=one.description, path=f"{skill_folder(one, trial_limits)}/SKILL.md")
+            for one in offered
+        )
+        return ArmRequest(system=f"{self.frame}\n\n{OFFERED.replace(ENTRY, chr(10).join(entries))}", skill=skill)
 
     def show(self, case: Case) -> CaseRequest:
         """Its files lie in the working folder."""
@@ -58,7 +66,7 @@ class Agent:
 
     def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Tools, limits and the files of the case."""
-        return {"tools": [tool.as_json() for tool in TOOLS], "limits": asdict(trial_limits), "files": files}
+        return {"tools": [tool.as_json() for tool in TOOLS], **trial_limits.identity(), "files": files}
 
     @contextmanager
     def solving(

@@ -126,7 +126,9 @@ def qualify_within(
     cases: Sequence[Case], skill: Skill, *, backend: Backend | None, progress: Progress = SILENT
 ) -> tuple[Qualification, ...]:
     """Qualify cases. Without a sandbox that confines, no check runs a program."""
-    context = GradingContext(open_sandbox=open_sandbox) if backend == "bubblewrap" else GradingContext()
+    context = GradingContext()
+    if backend is not None and backend != "none":
+        context = GradingContext(open_sandbox=partial(open_sandbox, backend=backend))
     return qualify(cases, skill, context=context, progress=progress)
 
 

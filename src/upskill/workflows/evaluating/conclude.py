@@ -14,6 +14,7 @@ from upskill.domain import (
     JudgeReport,
     Label,
     Lift,
+    Loads,
     Purchase,
     Qualification,
     RunEnd,
@@ -27,12 +28,14 @@ from upskill.domain import (
     harness_info,
 )
 from upskill.domain.look import LookTerms
+from upskill.domain.other_skills import OtherSkills
 from upskill.domain.run_end import end_by_design, reason_to_stop
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
 from upskill.workflows.evaluating.notes import (
     copies_notes,
+    cut_listing_notes,
     cut_notes,
     few_cases_notes,
     judge_notes,
@@ -70,6 +73,7 @@ def summarise(
     end: RunEnd,
     sandbox: str | None = None,
     judge: JudgeReport | None = None,
+    others: OtherSkills | None = None,
 ) -> Evaluation:
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
     mine = by_student(finished)
@@ -103,6 +107,7 @@ def summarise(
             *copies_notes(plan, schedules),
             *cut_notes(plan, mine),
             *no_tools_notes(plan, mine),
+            *cut_listing_notes(plan, mine, others),
             *judge_notes(reports),
             *models_notes(reports),
             *few_cases_notes(plan, mine, looks),
@@ -110,6 +115,7 @@ def summarise(
         end=end,
         sandbox=sandbox,
         judge=judge,
+        others=others,
     )
 
 
@@ -169,6 +175,7 @@ def conclude(
         spent=spent,
         end=_end_of(None, cut_short),
         answered_by=_answered_by(student, counted),
+        loads=_loads(plan, counted),
     )
     if plan.against is None:
         return report
@@ -237,13 +244,31 @@ def _without_superseded(finished: list[Trial]) -> list[Trial]:
 
 def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     """The lifts of arms that were run beside the measured one. They decide nothing: they explain."""
-    level = measuring.SEQUENTIAL if plan.design == "sequential" else measuring.FIXED
+    level = _level_beside(plan)
     against = plan.against or "baseline"
     pairings = (
         measuring.pair_trials(counted, arm=arm, against=against, families=plan.families) for arm in plan.arms[2:]
     )
     lifts = (measuring.measure_lift(collapse_copies(pairing), level) for pairing in pairings)
     return tuple(lift for lift in lifts if lift is not None)
+
+
+def _loads(plan: TrialPlan, counted: list[Trial]) -> Loads | None:
+    """How often the offered skill was loaded; `None` where none was offered."""
+    if plan.measured != "offered":
+        return None
+    return measuring.measure_loads(
+        counted,
+        arm="offered",
+        against=plan.against,
+        forced="with_skill" if "with_skill" in plan.arms else None,
+        families=plan.families,
+        level=_level_beside(plan),
+    )
+
+
+def _level_beside(plan: TrialPlan) -> measuring.Level:
+    return measuring.SEQUENTIAL if plan.design == "sequential" else measuring.FIXED
 
 
 def _paired(

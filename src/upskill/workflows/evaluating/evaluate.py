@@ -122,7 +122,7 @@ class EvaluationRun:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Execution:
+class Execution:
     """The trials of a run so far, and how it ended."""
 
     trials: list[Trial]
@@ -153,7 +153,7 @@ def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
         folder.write_record(record)
         spent_before = replace(run.client.spent)
         try:
-            execution = _execute(run, before)
+            execution = run_missing_trials(run, before)
         except BaseException as error:
             folder.release_space()
             status: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
@@ -178,11 +178,11 @@ def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
         return evaluation
 
 
-def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
+def run_missing_trials(run: EvaluationRun, before: list[Trial]) -> Execution:
     """Run what is missing of the plan; every trial is on disk before it counts."""
     prepared, parent = run.prepared, run.parent
     schedules = {student.name: _schedule(student, run) for student in prepared.plan.students}
-    execution = _Execution(trials=list(before), schedules=schedules)
+    execution = Execution(trials=list(before), schedules=schedules)
     for trial in before:
         run.progress.trial_finished(trial)
     opened = open_store if parent is None else parent.open_store
@@ -246,7 +246,7 @@ def _schedule(student: Student, run: EvaluationRun) -> Schedule:
     )
 
 
-def _conclude(run: EvaluationRun, execution: _Execution, spent_before: Spending) -> Evaluation:
+def _conclude(run: EvaluationRun, execution: Execution, spent_before: Spending) -> Evaluation:
     prepared, schedules = run.prepared, execution.schedules
     unread = clean_logs(run.folder)
     clean = redactor_from(os.environ).clean_own
@@ -271,4 +271,5 @@ def _conclude(run: EvaluationRun, execution: _Execution, spent_before: Spending)
         end=end,
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
         judge=judge_report(identity(prepared.judge), execution.trials, run.client),
+        others=prepared.others,
     )

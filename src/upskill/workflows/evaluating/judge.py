@@ -159,7 +159,10 @@ def with_judge(
 
 
 def grade_without_asking(case: Case, trial: Trial, context: GradingContext, *, judge: str | None) -> Grade | None:
-    """Grade a stored answer; judgements are those of its own last grade. `None` where one would have to be bought."""
+    """Grade a stored answer; judgements are those of its own last grade. `None` where one would have to be bought.
+
+    Raises `NotRecorded` where a check asks for what an earlier version did not record.
+    """
     judged: dict[str, CheckOutcome] = {}
     if isinstance(trial.outcome, Scored):
         judged = {

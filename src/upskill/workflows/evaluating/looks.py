@@ -178,6 +178,7 @@ def recorded_evaluation(earlier: EarlierLooks, recorded: Mapping[str, Look]) -> 
         # What the verdict itself rests on goes first: a terminal shows three notes.
         notes=(*_gone_notes(earlier, gone), *unchanged_notes(recorded, of=len(plan.students)), *said),
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
+        others=prepared.others,
     )
     # What holds among the models of one run was not tested among those of several.
     among = {} if len({look.run for look in looks}) == 1 else {"holds_among": None}

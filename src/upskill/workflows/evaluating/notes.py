@@ -7,6 +7,7 @@ from upskill import measuring
 from upskill.domain import Errored, RunEnd, Scored, StudentReport, Trial, TrialPlan, harness_info
 from upskill.domain.family import by_family
 from upskill.domain.look import LookTerms
+from upskill.domain.other_skills import OtherSkills
 from upskill.models import Endpoint
 from upskill.reporting.wording import arm_name
 from upskill.workflows.evaluating.schedule import Schedule
@@ -99,6 +100,19 @@ def no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[
                 "if its server does not support tools, measure it without: --harness chat"
             )
     return tuple(notes)
+
+
+def cut_listing_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]], others: OtherSkills | None) -> Iterator[str]:
+    """Notes on agents that cut their list of skills: a description that was not shown chose nothing."""
+    for name, mine in trials.items():
+        uses = [trial.skill_use for trial in mine if isinstance(trial.outcome, Scored) and trial.skill_use is not None]
+        least = min((use.others_listed for use in uses if use.others_listed is not None), default=None)
+        who = f"{name}: " if len(plan.students) > 1 else ""
+        if any(use.shortened for use in uses):
+            yield f"{who}the agent shortened the description of the skill in its list"
+        if others is not None and least is not None and least < len(others.skills):
+            number = f"{least} of {len(others.skills)} other skills"
+            yield f"{who}the agent cut its list of skills: {number} had a description in it"
 
 
 def judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:

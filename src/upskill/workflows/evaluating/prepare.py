@@ -1,6 +1,5 @@
 """Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,23 +9,34 @@ from upskill.domain import Arm, Case, Files, Qualification, Skill, Student, Tria
 from upskill.domain.family import family_notes
 from upskill.domain.harness import Ceiling
 from upskill.domain.harness import choose_harness as harness_for
+from upskill.domain.other_skills import Among, OtherSkills
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
-from upskill.errors import EngineError, UsageError, WindowExceeded
+from upskill.errors import UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel, probe
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
 from upskill.models.preflight import count_tokens, missing_keys
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.storage.skill_meta import cases_written_for
+from upskill.workflows.doctor_agent import require_fit_agent
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.judge import judge_for, needed_judge
-from upskill.workflows.evaluating.select_cases import CountedCases, admit, cases_that_count, without_copies
+from upskill.workflows.evaluating.other_skills import find_others, require_offered_by
+from upskill.workflows.evaluating.select_cases import (
+    AdmittedCases,
+    CountedCases,
+    admit,
+    cases_that_count,
+    without_copies,
+)
 from upskill.workflows.models import show_model
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
+TRIGGER_TURNS = 3
+"""Turns of a model of which only is asked whether it loads the skill: who works on without it for so long does not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +73,12 @@ class EvaluationOrder:
     """Ask again even where nothing has changed since it was answered."""
     sandbox: Backend = "bubblewrap"
     """What confines executed programs. `none` is never read from a file: a person typed it."""
+    prompts: tuple[Case, ...] = ()
+    """For `upskill trigger`: prompts without checks, instead of cases. An answer ends when the skill is loaded."""
+    among: Among = field(default_factory=Among)
+    """The skills that lie beside the measured one, in every arm."""
+    agent_bin: Path | None = None
+    """The coding agent that the harness runs, where it is not the one on the search path. Never read from a file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +97,9 @@ class PreparedEvaluation:
     trial_limits: trials.TrialLimits = field(default_factory=trials.TrialLimits)
     """Limits of students with tools."""
     contents: Mapping[str, Files] = field(default_factory=dict)
-    """For students with tools, the files of each skill by its digest."""
+    """For students with tools, the files of each skill by its digest, other skills included."""
+    others: OtherSkills | None = None
+    """The skills beside the measured one; `None` where none was asked for."""
     qualifications: tuple[Qualification, ...] = ()
     """What is known of every case of the file; the rejected ones are not in the plan."""
     rejected: tuple[Case, ...] = ()
@@ -124,14 +142,21 @@ def prepare(
     a missing key is a note: the plan is shown and not run.
     """
     skill = storage.read_skill(order.skill)
-    case_file = _cases(order, skill, judge=settings.judge is not None)
+    case_file = _case_file(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
     _check_order(order)
     counted = _counted(order, skill, case_file.cases)
     _ceiling_cases(order, counted.cases, case_file.path)
-    harness = choose_harness(settings.harness, counted.cases)
+    harness = choose_harness(settings.harness, counted.cases, loads=bool(order.among))
+    require_offered_by(harness, order.among)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
+    previous = _previous(order, skill)
+    others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
+    setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
+    limits = _trial_limits(settings, order, setup)
+    trial_limits = trials.agent_limits(limits, harness, agent_bin=order.agent_bin)
+    unknown_version = require_fit_agent(harness, trial_limits.setup.program, run=needs_keys, progress=progress)
     endpoints = {name: student_endpoint(name, settings) for name in names}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
@@ -139,16 +164,12 @@ def prepare(
     served = {name: probe(endpoint, needs_key=needs_keys) for name, endpoint in endpoints.items()}
     judge, judge_notes = judge_for(settings, endpoints, counted.cases, needs_key=needs_keys)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
-    admitted = admit(
-        counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
-    )
+    admitted = _admitted(order, skill, counted.cases, backend=backend, progress=progress)
     planned = _ceiling_cases(order, admitted.cases, case_file.path)
     plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
-    previous = _previous(order, skill)
-    trial_limits = _trial_limits(settings, order.sandbox)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
-        _require_window(endpoint, served[name], skill, requests, plan)
+        _require_window(endpoint, served[name], skill, requests, plan, own=_own_tokens(requests, trial_limits))
     unread = [note for name, one in endpoints.items() for note in _passage_notes(one, served[name], requests, plan)]
     return PreparedEvaluation(
         order=order,
@@ -168,6 +189,7 @@ def prepare(
         ),
         notes=(
             *unconfined_notes(backend),
+            *unknown_version,
             *untyped,
             *counted.notes,
             *admitted.notes,
@@ -175,12 +197,14 @@ def prepare(
             *unread,
             *(() if order.every_case else family_notes(admitted.cases)),
             *skill.notes,
+            *others.notes,
             *_unseen_notes(skill, harness),
             *(note for one in served.values() for note in one.notes),
             *judge_notes,
         ),
         trial_limits=trial_limits,
-        contents=_contents(order, skill, previous) if harness_info(harness).with_tools else {},
+        contents={**others.contents, **_contents(order, skill, previous)} if harness_info(harness).with_tools else {},
+        others=others.record,
         qualifications=admitted.qualifications,
         rejected=tuple(case for case in counted.cases if case not in admitted.cases),
         sandbox=sandbox,
@@ -194,7 +218,17 @@ def _untyped(students: Mapping[str, Endpoint], judge: Endpoint | None) -> tuple[
     return (*untyped_lines("models are", students.values()), *untyped_lines("the judge is", judges))
 
 
+def _admitted(
+    order: EvaluationOrder, skill: Skill, cases: Sequence[Case], *, backend: Backend | None, progress: Progress
+) -> AdmittedCases:
+    if order.prompts:
+        return AdmittedCases(cases=tuple(cases), qualifications=(), notes=())
+    return admit(cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress)
+
+
 def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case]) -> CountedCases:
+    if order.prompts:
+        return CountedCases(cases=order.prompts)
     # Cases that were written for this version of the skill came after it: it holds nothing that was learned from them.
     learned = order.case_file is not None or cases_written_for(order.skill) != skill.digest
     counted = cases_that_count(cases, every_case=order.every_case, only=order.only, learned=learned)
@@ -259,9 +293,11 @@ def student_endpoint(name: str, settings: Settings) -> Endpoint:
     return endpoint
 
 
-def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
-    """The harness that was asked for; with `auto`, students get tools where a case has files or a check needs some."""
-    return harness_for(wanted, tools=any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases))
+def choose_harness(wanted: str, cases: Iterable[Case], *, loads: bool = False) -> str:
+    """The harness that was asked for; with `auto`, students get tools where a case has files or a check needs some, or
+    where they must be able to load skills (`loads`)."""
+    asks = {"files", "sandbox", "trajectory"}
+    return harness_for(wanted, tools=loads or any(case.files or checks.needs(case) & asks for case in cases))
 
 
 def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
@@ -269,20 +305,32 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not match their cases", problems=problems)
     info = harness_info(harness)
-    if missing := [program for program in info.programs if shutil.which(program) is None]:
-        raise EngineError(f"the harness {harness} needs {', '.join(missing)}, which is not installed")
+    if not info.with_tools and (of_the_way := [case for case in cases if "trajectory" in checks.needs(case)]):
+        shown = ", ".join(case.id for case in of_the_way[:5]) + (" …" if len(of_the_way) > 5 else "")
+        raise UsageError(
+            f"{where}: checks of what the model did need a harness with tools, and {harness} has none: {shown}",
+            hint=f"remove --harness {harness}, or remove the `tools`, `commands`, `files_read` and `turns` checks",
+        )
+    if info.program and backend == "docker":
+        raise UsageError(
+            f"the harness {harness} runs with bubblewrap only: a container has another system than your agent",
+            hint="remove --sandbox docker, or use --harness agent",
+        )
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
     return require_sandbox(backend) if executes else None
 
 
-def _trial_limits(settings: Settings, sandbox: Backend) -> trials.TrialLimits:
+def _trial_limits(settings: Settings, order: EvaluationOrder, setup: trials.AgentSetup) -> trials.TrialLimits:
     return trials.TrialLimits(
-        turns=settings.max_turns,
-        tokens=settings.max_trial_tokens,
+        turns=min(settings.max_turns, TRIGGER_TURNS) if order.prompts else settings.max_turns,
+        # The list of other skills is sent with every turn, and is not the model's to save.
+        tokens=settings.max_trial_tokens + settings.max_turns * setup.listing_tokens,
         seconds=max(1, round(settings.max_trial_minutes * 60)),
         command_seconds=settings.command_seconds,
-        confined=sandbox != "none",
+        confined=order.sandbox != "none",
+        stop_at_load=bool(order.prompts),
+        setup=setup,
     )
 
 
@@ -326,7 +374,9 @@ def _plan(
     )
 
 
-def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
+def _case_file(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
+    if order.prompts:
+        return storage.CaseFile(path=order.case_file or order.skill, cases=order.prompts)
     found = find_cases(order.skill, order.case_file, judge=judge)
     if found is None:
         raise UsageError(
@@ -349,8 +399,14 @@ def student_of(endpoint: Endpoint, settings: Settings) -> Student:
     )
 
 
+def _own_tokens(requests: trials.Requests, trial_limits: trials.TrialLimits) -> int:
+    """What a coding agent says in its first request besides the case, estimated; 0 where we say all that is said."""
+    once = replace(trial_limits, turns=1)
+    return requests.harness.expected(1, prompt_tokens=0, answer_tokens=0, trial_limits=once).input_tokens
+
+
 def _require_window(
-    endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan
+    endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan, *, own: int
 ) -> None:
     """Raise where the skill and the longest case do not fit into the context window of a student."""
     window = served.window or endpoint.window
@@ -358,6 +414,12 @@ def _require_window(
         return
     given = next(arm for arm in reversed(plan.arms) if arm != "ceiling")
     needed, said = _longest(endpoint, requests, given, plan.cases)
+    if (most := needed + int(own * MOST_ESTIMATE_ERROR)) > window >= needed:
+        raise WindowExceeded(
+            f"{endpoint.name}: the harness {plan.harness} does not fit: its first request has ~{most:,} tokens, "
+            f"~{most - needed:,} of them its own, and the model's window is {window:,}",
+            hint="serve the model with a larger context, or choose another harness",
+        )
     if needed > window and given == "baseline":
         raise WindowExceeded(
             f"{endpoint.name}: the longest case does not fit: it has {said}, and the model's window is {window:,}",
@@ -397,7 +459,9 @@ def _longest(endpoint: Endpoint, requests: trials.Requests, arm: Arm, cases: Ite
 
 
 def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
-    """What every report of a run says where nothing was confined."""
+    """What every report of a run says where nothing was confined, or by what was never tried for real."""
+    if backend == "docker":
+        return ("programs ran in containers of docker, which upskill was tested with on a stand-in only",)
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: programs that models wrote ran on this machine with your rights (--sandbox none)",)

@@ -69,6 +69,8 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         students=plan.students,
         arms=plan.arms,
         passages=passages_digest(plan),
+        others=prepared.others,
+        other_sources=tuple(relative(Path(path), folder.path) for path in order.among.folders),
         repeats=plan.repeats,
         turn_cap=plan.turn_cap,
         design=plan.design,
@@ -77,6 +79,7 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         harness=plan.harness_version or harness.version,
         frame=harness.frame,
         sandbox=_sandbox_record(prepared.sandbox),
+        agent=_agent_record(prepared),
         judge=identity(prepared.judge),
         settings=settings_record(settings),
         notes=prepared.notes,
@@ -102,6 +105,13 @@ def last_record(record: RunRecord, evaluation: Evaluation) -> RunRecord:
 
 def _sandbox_record(sandbox: SandboxFacts | None) -> dict[str, JsonValue] | None:
     return None if sandbox is None else {**asdict(sandbox), "probes": list(sandbox.probes)}
+
+
+def _agent_record(prepared: PreparedEvaluation) -> dict[str, JsonValue] | None:
+    program, named = prepared.trial_limits.setup.program, prepared.order.agent_bin
+    if program is None:
+        return None
+    return {"version": program.version, "named": None if named is None else str(named.absolute())}
 
 
 def relative(path: Path, start: Path) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
-from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, StudentEnd, Trial
+from upskill.domain import Case, Errored, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, StudentEnd, Trial
 from upskill.domain.look import LookTerms
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.run_end import end_by_design
+from upskill.domain.text import count
 from upskill.errors import UsageError
 from upskill.measuring import FIRST_LOOK
 from upskill.measuring.verdict import CutShort
@@ -72,7 +73,7 @@ def regrade(
     backend = sandbox if executes else recorded
     with storage.collector_paused(), TemporaryDirectory() as scratch:
         context = grading_context(confined, Path(scratch))
-        regraded, changed = _grade_again(
+        regraded, changed, unknown = _grade_again(
             _reported(planned_only(RunFolder(path=run).trials.read(), record), progress),
             known,
             context,
@@ -103,6 +104,7 @@ def regrade(
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
             f"regraded from stored answers, without a call: {changed} of {len(regraded)} grades changed",
+            *_unknown_notes(unknown),
             *skill_notes,
             *changed_families(graded_cases, record),
             *map(own_judge_note, own_judges(record.judge, plan.students)),
@@ -111,6 +113,7 @@ def regrade(
         end=replace(record.end or RunEnd(), interrupted=False),
         sandbox=backend,
         judge=judge_report(record.judge, regraded, None),
+        others=record.others,
     )
 
 
@@ -209,18 +212,24 @@ def _grade_again(
     *,
     judge: str | None,
     graded: Callable[[Trial], None] | None,
-) -> tuple[list[Trial], int]:
-    """Every scored trial with its new grade, without its answer, and how many grades differ.
+) -> tuple[list[Trial], int, int]:
+    """Every scored trial with its new grade, without its answer, how many grades differ, and how many are unknown.
 
     A judgement is taken from the run while the judge check and the answer are as they were. Another one would have to
-    be bought, and nothing is bought here.
+    be bought, and nothing is bought here. An answer that lacks what a check asks for, because an earlier version did
+    not record it, is errored.
     """
-    regraded, changed = [], 0
+    regraded, changed, unknown = [], 0, 0
     unjudged: set[str] = set()
     for trial in trials:
         outcome = trial.outcome
         if isinstance(outcome, Scored):
-            grade = grade_without_asking(cases[trial.case_id], trial, context, judge=judge)
+            try:
+                grade = grade_without_asking(cases[trial.case_id], trial, context, judge=judge)
+            except checks.NotRecorded as error:
+                unknown += 1
+                trial = replace(trial, outcome=Errored(fault="check", message=str(error)))
+                grade = outcome.grade
             if grade is None:
                 unjudged.add(trial.case_id)
                 continue
@@ -237,4 +246,13 @@ def _grade_again(
             f"{len(unjudged)} of {len(cases)} cases need a new judgement, and regrading calls no model: {shown}",
             hint="restore the `judge` checks, or measure again with `upskill eval … --judge MODEL`",
         )
-    return regraded, changed
+    return regraded, changed, unknown
+
+
+def _unknown_notes(unknown: int) -> tuple[str, ...]:
+    if not unknown:
+        return ()
+    return (
+        f"{count(unknown, 'answer')} cannot be graded: a check asks what the model did, and that was not recorded; "
+        "`upskill eval` measures them again",
+    )

@@ -109,7 +109,7 @@ class Report:
             for line, trial in self.trials():
                 place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
                 log, sample = (None, None) if place is None or trial.stored_at else place
-                steps = None if log is None or sample is None else reader.read(log, sample)
+                steps = reader.read(log, sample, trial.trajectory)
                 yield LoggedTrial(
                     trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
                     line=line,

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from upskill import storage, trials
 from upskill.domain import Evaluation
 from upskill.domain.harness import Ceiling
+from upskill.domain.other_skills import Among, OtherSkills
 from upskill.errors import UpskillError, UsageError
 from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
@@ -83,6 +84,7 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
     if cases is None and (typed.skill is not None or demands.misses("skill")):  # a skill that is typed brings its cases
         cases = _beside_skill(record, skill)
     demands.sandbox(recorded_backend(record))
+    demands.agent(record.agent)
     previous = None
     if record.previous_source is not None:
         word = Word("the older version is outside the working folder", "previous", "--compare", "previous:")
@@ -103,7 +105,21 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         every_case=every_case,
         known_states=record.case_states,
         sandbox=typed.sandbox,
+        among=_recorded_among(record, demands),
+        agent_bin=typed.agent_bin,
     )
+
+
+def _recorded_among(record: RunRecord, demands: Demands) -> Among:
+    """The other skills of a run. Folders that were typed stand for all recorded ones; nothing else can be changed."""
+    typed, begun = demands.typed.among, record.others or OtherSkills()
+    if (typed.bundled and not begun.bundled) or (typed.shipped not in (0, begun.shipped)):
+        raise UsageError(f"{demands.run}: was started among other skills than these", hint="remove --among")
+    if typed.folders and not record.other_sources:
+        raise UsageError(f"{demands.run}: was started without a folder of other skills", hint="remove --among")
+    word = Word("its other skills are outside the working folder", "among", "--among", "")
+    folders = typed.folders or tuple(str(demands.path(source, None, word)) for source in record.other_sources)
+    return Among(shipped=begun.shipped, folders=folders, bundled=begun.bundled)
 
 
 def _beside_skill(record: RunRecord, skill: Path) -> Path | None:
@@ -135,7 +151,8 @@ def recorded_backend(record: RunRecord) -> Backend | None:
     """What confined a run; `None` where nothing was executed. No order: `none` must be typed again."""
     if record.sandbox is None:
         return None
-    return "none" if record.sandbox.get("backend") == "none" else "bubblewrap"
+    recorded = record.sandbox.get("backend")
+    return "none" if recorded == "none" else "docker" if recorded == "docker" else "bubblewrap"
 
 
 def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path) -> None:
@@ -151,6 +168,8 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
         )
     if prepared.plan.arms != record.arms:
         problems.append("it is not an evaluation: `cases check --probe` asked only without the skill")
+    if prepared.others != record.others:
+        problems.append("the other skills (--among) have changed since this run started")
     if passages_digest(prepared.plan) != record.passages:
         problems.append("the passages have changed since this run")
     if prepared.plan.students != record.students:
@@ -160,5 +179,10 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
     harness = trials.load_harness(prepared.plan.harness)
     if record.harness not in (harness.version, *harness.resumable) or record.frame != harness.frame:
         problems.append("this version of upskill asks models in another way")
+    program = prepared.trial_limits.setup.program
+    if program is not None and record.agent is not None and program.version != record.agent.get("version"):
+        problems.append(
+            f"the coding agent is now version {program.version}, and the run began with {record.agent.get('version')}"
+        )
     if problems:
         raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run")

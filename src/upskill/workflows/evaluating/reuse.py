@@ -195,8 +195,12 @@ class Reuse:
                     self._graded[trial_id, planned.case.id] = grade
 
     def _grade(self, case: Case, trial: Trial) -> Grade | None:
-        """`None` where a judgement would have to be bought: then the trial is bought again, and judged."""
-        return grade_without_asking(case, trial, self._context, judge=self._judge)
+        """`None` where a judgement would have to be bought, or what a check asks for was not recorded by an earlier
+        version: then the trial is bought again."""
+        try:
+            return grade_without_asking(case, trial, self._context, judge=self._judge)
+        except checks.NotRecorded:
+            return None
 
     def keep(self, trial: Trial) -> Trial:
         """Put a trial that was bought into the store; returns it with what was lost in earlier runs."""

@@ -5,11 +5,12 @@ folder counts only where a person typed it again, or where the settings of today
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from upskill.domain.other_skills import Among
 from upskill.domain.text import on_one_line, visible
 from upskill.errors import UsageError
 from upskill.sandbox import Backend
@@ -69,6 +70,8 @@ class TypedAgain:
     skill: Path | None = None
     case_file: Path | None = None
     previous: Path | None = None
+    among: Among = field(default_factory=Among)
+    agent_bin: Path | None = None
 
 
 def nothing_typed() -> TypedAgain:
@@ -118,11 +121,24 @@ class Demands:
         if recorded == "none" and self.typed.sandbox != "none":
             why = "it ran programs of models unconfined, on this machine with your rights"
             self.missing.append(Word(why, "sandbox", "--sandbox", "none"))
+        if recorded == "docker" and self.typed.sandbox == "bubblewrap":
+            self.missing.append(Word("its programs ran in containers of docker", "sandbox", "--sandbox", "docker"))
+        if recorded == "bubblewrap" and self.typed.sandbox == "docker":
+            raise UsageError(
+                f"{self.run}: this run is confined by bubblewrap and cannot be resumed in containers",
+                hint="remove --sandbox docker, or start a new run",
+            )
         if recorded not in (None, "none") and self.typed.sandbox == "none":
             raise UsageError(
                 f"{self.run}: this run is confined and cannot be resumed unconfined",
                 hint="remove --sandbox none, or start a new run",
             )
+
+    def agent(self, recorded: Mapping[str, object] | None) -> None:
+        """A recorded coding agent that was named by its path: which program is started must be typed."""
+        named = None if recorded is None else recorded.get("named")
+        if named is not None and self.typed.agent_bin is None:
+            self.missing.append(Word(f"it runs the program {named}", "agent_bin", "--agent-bin", named))
 
     def path(self, source: str, typed: Path | None, word: Word) -> Path:
         """The path that was typed, else the recorded one, seen from the run folder."""

@@ -31,6 +31,7 @@ CASE_TOKENS = 350
 """One case with its reference and wrong answers."""
 DRAFT_TOKENS = 2_500
 REVISION_TOKENS = 1_500
+DESCRIPTION_TOKENS = 400
 FAILURES_TOKENS = 4_000
 """What a teacher is shown of failures for one revision."""
 TOKENS_PER_SECOND = 60
@@ -114,8 +115,7 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     shown, most_shown = _presentations(teaching)
     # What is too long is asked for again without repairs, which the loop below counts.
     shortenings = -(-SHORTENINGS * (most_shown + revisions + teaching.drafts) // (1 + REPAIRS))
-    # Each line: who is asked, how often at least and at most, tokens in, tokens out.
-    asked = [
+    asked: list[_Asked] = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
         (writer, teaching.plan, teaching.plan, seen // asked_for_plan, FACT_TOKENS * cases // asked_for_plan),
         (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
@@ -124,6 +124,20 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
         (teacher, 0, shortenings, PROMPT_TOKENS + DRAFT_TOKENS, DRAFT_TOKENS),
         (teacher, min(1, revisions), revisions, PROMPT_TOKENS + DRAFT_TOKENS + FAILURES_TOKENS, REVISION_TOKENS),
     ]
+    return _questions(asked)
+
+
+def estimate_descriptions(material: Material, *, revisions: int, teacher: Endpoint) -> Estimate:
+    """The teacher's share where only a description is revised."""
+    sent = PROMPT_TOKENS + _material_tokens(material) + FAILURES_TOKENS
+    return _questions([(teacher, min(1, revisions), revisions, sent, DESCRIPTION_TOKENS)])
+
+
+_Asked = tuple[Endpoint, int, int, int, int]
+"""Who is asked, how often it is expected and at most, tokens in, tokens out."""
+
+
+def _questions(asked: Sequence[_Asked]) -> Estimate:
     expected: float | None = 0.0
     at_most: float | None = 0.0
     calls = most_calls = seconds = most_seconds = 0.0
@@ -143,7 +157,7 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
         longest = MOST_OUTPUT_TOKENS
         mended = who.price.of(input_tokens=sent + longest, output_tokens=longest)
         at_most += most * (1 + REPAIRS) * mended
-    scripted = teacher.is_scripted and writer.is_scripted
+    scripted = all(who.is_scripted for who, *_ in asked)
     kind = HandoffEstimate if personal else Estimate
     return kind(
         calls_expected=int(calls),

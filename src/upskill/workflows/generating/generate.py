@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from upskill import checks, storage
 from upskill.domain import Cap, Case
 from upskill.domain.generated import GenerateResult
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.student_profile import StudentProfile
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import Endpoint, HandoffOpen, NoAnswer
@@ -36,6 +37,8 @@ from upskill.storage.teaching_runs import (
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.record import settings_record, versions
 from upskill.workflows.evaluating.typed_again import is_typed, nothing_typed
+from upskill.workflows.generating.describe import DescribeStages, keep_prompts
+from upskill.workflows.generating.describe_plan import plan_description
 from upskill.workflows.generating.fact_plan import PlanWritten
 from upskill.workflows.generating.findings import NOBODY, Accept
 from upskill.workflows.generating.material import GatheredMaterial, gathered_text, read_gathered
@@ -65,6 +68,7 @@ __all__ = [
     "TypedGenerate",
     "generate",
     "plan_generate",
+    "plan_order",
     "resume_generate",
 ]
 
@@ -84,14 +88,16 @@ def generate(
     Whatever is raised after there is a draft has a note (`__notes__`) that names the best one and where it lies.
     """
     settings = with_absolute_handoff(with_cap(settings))
-    plan = plan_generate(order, settings=settings, progress=progress, piped=piped)
+    plan = plan_order(order, settings=settings, progress=progress, piped=piped)
     progress.generate_planned(plan.lines)
     if plan.is_much and not confirm(plan):
         raise UsageError("nothing was run, nothing was spent")
     inputs, gathered = plan.inputs, plan.inputs.gathered
     folder = create_teaching_run(settings.place("runs_dir", flag="--runs-dir"), about=_about(gathered))
     # They may have been edited while a person thought about the price: what is improved is what is saved now.
-    own = read_own_cases(inputs.order, gathered.skill_folder, judge=True, feedback=inputs.feedback)
+    own: tuple[Case, ...] = ()
+    if not inputs.order.description_only:
+        own = read_own_cases(inputs.order, gathered.skill_folder, judge=True, feedback=inputs.feedback)
     if gathered.skill_folder is not None and gathered.material.skill is not None:
         previous = folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
         gathered = replace(gathered, material=replace(gathered.material, skill=read_draft(previous)))
@@ -99,6 +105,8 @@ def generate(
         inputs.feedback.record_retired()
     if own:
         storage.write_case_file(folder.path / OWN_CASES_FILE, own)
+    if inputs.prompts:
+        keep_prompts(folder, inputs.prompts)
     folder.save(MATERIAL_FILE, gathered_text(gathered))
     if inputs.profile is not None:
         folder.save(PROFILE, record_text(PROFILE_RECORD, inputs.profile))
@@ -106,6 +114,20 @@ def generate(
     record = _first_record(inputs)
     folder.write_record(record)
     return _run_stages(folder, record, inputs, progress, accept)
+
+
+def plan_order(
+    order: GenerateOrder,
+    *,
+    settings: ResolvedSettings,
+    progress: Progress = SILENT,
+    piped: BinaryIO | None = None,
+    needs_keys: bool = True,
+) -> GeneratePlan:
+    """The plan of what was asked for: of a skill, or of a description alone."""
+    if order.description_only:
+        return plan_description(order, settings=settings, progress=progress, needs_keys=needs_keys)
+    return plan_generate(order, settings=settings, progress=progress, piped=piped, needs_keys=needs_keys)
 
 
 QUESTIONS = 2
@@ -182,7 +204,8 @@ def _run_stages(
         record = replace(record, status="running", finished_at=None, end=None)
         folder.write_record(record)
         progress.run_created(folder.path)
-        stages = GenerateStages(folder, record, inputs, progress=progress, accept=accept)
+        kind = DescribeStages if inputs.order.description_only else GenerateStages
+        stages = kind(folder, record, inputs, progress=progress, accept=accept)
         try:
             result = stages.run()
         except BaseException as error:
@@ -232,7 +255,9 @@ def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
     )
 
 
-def _record_end(folder: TeachingFolder, stages: GenerateStages, error: BaseException, status: Status) -> None:
+def _record_end(
+    folder: TeachingFolder, stages: GenerateStages | DescribeStages, error: BaseException, status: Status
+) -> None:
     """Where a disk is full, what happened matters more than that it could not be recorded; it can still be resumed."""
     reason = error.message if isinstance(error, UpskillError) else status
     with suppress(EngineError):

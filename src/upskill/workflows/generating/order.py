@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
+from upskill.domain.other_skills import Among
 from upskill.domain.skill import NAME_RULE, SKILL_FILE, is_skill_name
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel, probe
@@ -60,6 +61,12 @@ class GenerateOrder:
     """A file of comments on a run, which is one of the sources."""
     retire: tuple[str, ...] = ()
     """Held-out cases that are learned from from now on, because a person commented on them."""
+    description_only: bool = False
+    """Revise only the description of the skill, on its trigger prompts."""
+    among: Among = field(default_factory=Among)
+    """Other skills beside this one, where only the description is revised."""
+    agent_bin: str | None = None
+    """The program of the coding agent, if it was named."""
     anyway: bool = False
     """Go on where aptitude says that no skill can help."""
     wait: bool = True

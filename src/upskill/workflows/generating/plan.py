@@ -11,6 +11,7 @@ from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.student_profile import StudentProfile
 from upskill.domain.text import count
+from upskill.domain.trigger import TriggerPrompt
 from upskill.errors import UsageError
 from upskill.measuring import FEWEST_CASES
 from upskill.settings import ResolvedSettings, Settings
@@ -63,6 +64,8 @@ class GenerateInputs:
     """What writers are told of the students, before there are cases; `None` where nothing is measured."""
     feedback: AppliedFeedback | None = None
     """What comments of a person change; `None` without any, and in a run that is resumed, which has saved it."""
+    prompts: tuple[TriggerPrompt, ...] = ()
+    """Trigger prompts, where only the description is revised; a run that is resumed has saved them."""
 
     @property
     def writes_cases(self) -> bool:
@@ -70,7 +73,7 @@ class GenerateInputs:
 
         Where a person says what to improve, the old cases cannot show it: new ones are written.
         """
-        if self.order.case_file is not None or not self.order.counts.total:
+        if self.order.case_file is not None or not self.order.counts.total or self.order.description_only:
             return False
         return self.gathered.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
 
@@ -171,7 +174,8 @@ class GeneratePlan:
             "teacher": {"name": self.inputs.roles.teacher.name, "model": self.inputs.roles.teacher.model},
             "case_writer": {"name": self.inputs.roles.writer.name, "model": self.inputs.roles.writer.model},
             "students": [one.name for one in self.inputs.roles.students] if self.inputs.order.evaluate else [],
-            "cases": str(self.inputs.order.counts),
+            "cases": None if self.inputs.order.description_only else str(self.inputs.order.counts),
+            "prompts": len(self.inputs.prompts) if self.inputs.order.description_only else None,
             "teacher_share": estimate.teacher.as_json(),
             "student_share": None if estimate.students is None else estimate.students.as_json(),
             "cap": estimate.cap,
@@ -193,6 +197,10 @@ def plan_generate(
     Without `needs_keys` a missing key is a note: the plan is shown and not run.
     """
     settings = with_cap(settings)
+    if order.among:
+        raise UsageError("--among needs --description-only", hint="measure among others with `upskill eval`")
+    if order.agent_bin is not None:
+        raise UsageError("--agent-bin needs --description-only", hint="put the coding agent on the search path")
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
     feedback = apply_feedback(order)

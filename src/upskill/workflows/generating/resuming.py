@@ -10,6 +10,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from upskill import storage
+from upskill.domain import Cap
+from upskill.domain.other_skills import Among
 from upskill.domain.skill import SKILL_FILE
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.models.handoff import is_handoff_folder
@@ -36,6 +38,7 @@ from upskill.workflows.generating.order import (
     order_from,
     with_cap,
 )
+from upskill.workflows.generating.shown_path import shown_path
 from upskill.workflows.generating.teachers import absolute_handoff, with_absolute_handoff
 
 
@@ -79,6 +82,13 @@ def resume_command(run: Path, *extra: str, library: bool = False) -> str:
     return " ".join((typed_command(("generate", "--resume", run.as_posix()), words), *extra))
 
 
+def cap_notes(cap: Cap | None, run: Path) -> tuple[str, ...]:
+    """At which cap a run stopped, and what is typed to resume it; empty where there is room."""
+    if cap is None:
+        return ()
+    return (f"stopped at {cap}; resume with: {resume_command(Path(shown_path(run)), *cap.option)}",)
+
+
 def _demands(run: Path, typed: TypedGenerate) -> Demands:
     settings = with_absolute_handoff(with_cap(typed.again.settings))
     return Demands.of(run, replace(typed.again, settings=settings), GENERATE_FLAGS)
@@ -93,6 +103,7 @@ def _resumed(record: TeachingRecord, typed: TypedGenerate, demands: Demands) -> 
         ) from None
     settings = demands.settings(recorded_settings(record.settings), urls=("base_url", "teacher_base_url"))
     demands.sandbox(order.sandbox)
+    demands.agent(None if order.agent_bin is None else {"named": order.agent_bin})
     _require_handoffs(settings, demands)
     folder = TeachingFolder(path=demands.run)
     skill = _improved(order, folder, demands)
@@ -101,6 +112,8 @@ def _resumed(record: TeachingRecord, typed: TypedGenerate, demands: Demands) -> 
         sandbox=typed.again.sandbox,
         output=typed.output,
         plan_file=_plan_file(order, folder, typed, demands),
+        among=_among(order, demands),
+        agent_bin=None if typed.again.agent_bin is None else str(typed.again.agent_bin),
         target=_target(order, skill, settings, typed, demands),
     )
     return ResumedOrder(order=order, settings=settings, skill=skill, notes=demands.notes)
@@ -156,6 +169,18 @@ def _target(
             hint=f"name a folder {recorded.folder.name} with --output",
         )
     return Target(folder=output.resolve(), parent=output.resolve().parent)
+
+
+def _among(order: GenerateOrder, demands: Demands) -> Among:
+    """The other skills of a run. Folders that were typed stand for all recorded ones."""
+    folders = demands.typed.among.folders
+    if not folders:
+        folders = order.among.folders
+        for folder in folders:
+            if not is_inside(demands.run, Path(folder)):
+                why = f"its other skills are in {folder}, outside the working folder"
+                demands.missing.append(Word(why, "among", "--among", folder))
+    return replace(order.among, folders=folders)
 
 
 def _plan_file(order: GenerateOrder, folder: TeachingFolder, typed: TypedGenerate, demands: Demands) -> str | None:

@@ -45,7 +45,7 @@ from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
-from upskill.workflows.generating.resuming import resume_command
+from upskill.workflows.generating.resuming import cap_notes, resume_command
 from upskill.workflows.generating.save import save_draft
 from upskill.workflows.generating.shown_path import shown_path, shown_skill
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
@@ -362,7 +362,9 @@ class GenerateStages:
             by_teacher=self._spending.by_teacher,
             by_students=self._spending.by_students,
             run=shown_path(self._folder.path),
-            notes=tuple(dict.fromkeys((*self._notes, *measured_notes(proof), *self._cap_note()))),
+            notes=tuple(
+                dict.fromkeys((*self._notes, *measured_notes(proof), *cap_notes(self.exhausted, self._folder.path)))
+            ),
             aptitude=() if self._profile is None else self._profile.aptitudes,
             findings=found,
         )
@@ -389,12 +391,6 @@ class GenerateStages:
     def _problems_of(self, best: Draft) -> list[str]:
         old, clean = self._inputs.old, self._redactor.clean
         return draft_problems(best, before=old, clean=clean)
-
-    def _cap_note(self) -> tuple[str, ...]:
-        if (cap := self.exhausted) is None:
-            return ()
-        run = Path(shown_path(self._folder.path))
-        return (f"stopped at {cap}; resume with: {resume_command(run, *cap.option)}",)
 
     def ended_by(self, reason: str) -> TeachingEnd:
         """The end of a run without a result."""

@@ -57,6 +57,7 @@ class _Results:
     spent: dict[str, _Spent] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    description: dict[str, JsonValue] | None = None
 
 
 _RESULTS = TypeAdapter(_Results)
@@ -246,6 +247,7 @@ class StoryReader:
             improved=shown_skill(self._record, None if previous is None else Path(previous)),
             resume=self._resume(),
             students=[str(one["model"]) for one in asked if "model" in one],
+            description=self._results.description is not None,
         )
 
     def _way_on(self) -> NextStep:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -14,15 +13,12 @@ from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.student_profile import CountTokens, StudentProfile
-from upskill.domain.text import count as counted
 from upskill.errors import EngineError, ProviderError, UsageError
-from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
+from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, probe
 from upskill.models.endpoint import untyped_lines
-from upskill.models.handoff import Side
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import ResolvedSettings, Settings
-from upskill.storage.journal import answer_cache
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import write_cases_into_meta
 from upskill.teaching.answers import TeacherUnusable
@@ -39,8 +35,9 @@ from upskill.workflows.evaluating.spending import PricedPlan, client_for, purcha
 from upskill.workflows.generating.estimate import TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.fact_plan import new_plan
 from upskill.workflows.generating.material import gather
-from upskill.workflows.generating.teachers import ask_function, case_writer_for
-from upskill.workflows.handoff import asking_in, handoff_folder, handoff_for
+from upskill.workflows.generating.teachers import case_writer_for
+from upskill.workflows.generating.writer_session import writer_session
+from upskill.workflows.handoff import handoff_folder
 
 _NO_SKILL = Skill(name="", description="", body="", digest="")
 """Cases are written before there is a skill, so they are checked against an empty one."""
@@ -235,16 +232,13 @@ def cases_for_skill(
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
-    handoff = handoff_for(plan.writer, run=None, report=progress.note)
-    asked_in: list[tuple[Path, Side]] = [] if handoff is None else [(handoff.folder, "cases")]
-    cached = answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values))
-    with cached as cache, asking_in(asked_in):
-        if bought := len(cache.journal.all()):
-            progress.note(f"{counted(bought, 'answer')} of an interrupted run will be used again")
-        teacher = Teacher(client, plan.writer, window=plan.served.window, handoff=handoff)
-        ask = ask_function(teacher, cache.journal, redactor_from(os.environ))
+    session = writer_session(
+        plan.writer, plan.served, purpose=_purpose(plan), client=client, settings=settings.values, progress=progress
+    )
+    with session as writing:
+        ask, cache = writing.ask, writing.cache
         try:
-            facts = new_plan(plan.material, ask, counts=order.counts, window=teacher.window, progress=progress)
+            facts = new_plan(plan.material, ask, counts=order.counts, window=writing.window, progress=progress)
             if facts is not None:
                 progress.note(str(facts))
             written = write_cases_for(
@@ -254,11 +248,11 @@ def cases_for_skill(
                 counts=order.counts,
                 backend=order.sandbox,
                 progress=progress,
-                window=teacher.window,
+                window=writing.window,
                 plan=facts,
             )
         except NoAnswer as error:
-            raise _unanswered(error, plan, client.exhausted) from None
+            raise unanswered(error, plan.writer, client.exhausted, what="case") from None
         except TeacherUnusable:
             cache.drop()  # else the same unusable answer would be found again
             raise
@@ -276,19 +270,15 @@ def _purpose(plan: WritingPlan) -> dict[str, str]:
     }
 
 
-def _cache_age(plan: WritingPlan, settings: Settings) -> timedelta | None:
-    """How long bought answers stay in the cache for the same command; those of a script cost nothing and do not."""
-    return None if plan.writer.is_scripted or not settings.store else timedelta(days=settings.store_days)
-
-
-def _unanswered(error: NoAnswer, plan: WritingPlan, cap: Cap | None) -> ProviderError | EngineError:
+def unanswered(error: NoAnswer, writer: Endpoint, cap: Cap | None, *, what: str) -> ProviderError | EngineError:
+    """Why nothing was saved, where a writer of cases or prompts did not answer."""
     if error.fault == "budget":
         dollars = cap is not None and cap.kind == "dollars"
         how = ", for example --max-cost 10" if dollars else "; `upskill settings` shows where it is set"
-        return ProviderError(f"no case was saved: {error}", hint=f"raise the cap{how}")
+        return ProviderError(f"no {what} was saved: {error}", hint=f"raise the cap{how}")
     if error.fault == "crash":
-        return EngineError(f"no case was saved: {error}")
-    return ProviderError(f"no case was saved: {plan.writer.name} did not answer: {error}")
+        return EngineError(f"no {what} was saved: {error}")
+    return ProviderError(f"no {what} was saved: {writer.name} did not answer: {error}")
 
 
 def _save(plan: WritingPlan, written: WrittenCases) -> None:

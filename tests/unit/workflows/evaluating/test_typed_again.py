@@ -109,3 +109,14 @@ def test_the_command_is_quoted_and_never_moves_a_cursor() -> None:
         r"upskill generate --resume 'runs/a b' '/a b' --eval-base-url 'http://a/$(id)\x1b[2J' --max-cost 20"
     )
     assert keywords(words[1:]) == ", skill='/a b', max_cost=20.0"
+
+
+def test_a_program_that_a_record_names_is_started_only_where_it_is_typed() -> None:
+    recorded = {"version": "1.2.3", "named": "/tmp/agent"}
+    demands = _demands(_settings())
+    demands.agent(recorded)
+    assert [(word.flag, word.value) for word in demands.missing] == [("--agent-bin", "/tmp/agent")]
+    for told, record in ((Path("/usr/bin/codex"), recorded), (None, {"version": "1.2.3", "named": None}), (None, None)):
+        agreed = _demands(_settings(), agent_bin=told)
+        agreed.agent(record)
+        assert not agreed.missing

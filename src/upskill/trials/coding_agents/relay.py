@@ -1,0 +1,70 @@
+"""Runs inside the sandbox: listens on loopback, carries every byte to one unix socket and back, and starts the agent.
+
+    python3 relay.py PORT SOCKET PROGRAM [ARGUMENT ...]
+
+Its exit code is that of the agent; 128 and the number of a signal if one ended it. The agent has its own streams.
+Standard library only, and as little of it as will do: it starts with every trial.
+"""
+
+import _thread
+import os
+import socket
+import sys
+
+CHUNK = 1 << 16
+
+
+def main(port: int, path: str, command: "list[str]") -> int:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(64)
+    # It listens, so whatever the agent sends is kept until the threads below take it.
+    agent = os.fork()
+    if agent == 0:
+        listener.close()
+        try:
+            os.execvp(command[0], command)
+        except OSError as error:
+            os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+        finally:
+            os._exit(127)
+    _thread.start_new_thread(accept, (listener, path))
+    _, status = os.waitpid(agent, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def accept(listener: socket.socket, path: str) -> None:
+    while True:
+        inside, _ = listener.accept()
+        try:
+            outside = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            outside.connect(path)
+        except OSError:
+            inside.close()
+            continue
+        _thread.start_new_thread(carry, (inside, outside))
+        _thread.start_new_thread(carry, (outside, inside))
+
+
+def carry(source: socket.socket, target: socket.socket) -> None:
+    """Until one side ends; then the other hears of it. The sockets are closed when both threads have let go."""
+    try:
+        while chunk := source.recv(CHUNK):
+            target.sendall(chunk)
+    except OSError:
+        return
+    finally:
+        hang_up(target)
+
+
+def hang_up(target: socket.socket) -> None:
+    try:
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
+
+
+if __name__ == "__main__":
+    os._exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))

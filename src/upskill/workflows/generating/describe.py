@@ -1,0 +1,362 @@
+"""Revises only the description of a skill: on practice prompts, and kept only if held-out prompts show it to be better.
+
+The body and all other files stay byte for byte. Every answer of a teacher, and what every description did, is saved
+when it is there; a resumed run finds it again.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from upskill import storage
+from upskill.domain import Cap, Draft
+from upskill.domain.description import DescriptionAttempt, DescriptionRevision
+from upskill.domain.finding import Finding
+from upskill.domain.generated import AttemptSummary, FailedAnswer, GenerateResult, StudentClaim, StudentScore, worst_of
+from upskill.domain.text import shortened
+from upskill.domain.trigger import TriggerPrompt, TriggerScore
+from upskill.errors import EngineError, ProviderError
+from upskill.models import Ask, Teacher
+from upskill.redaction import redactor_from
+from upskill.reporting.described import score_words
+from upskill.reporting.generated import caution_lines, generated_json
+from upskill.reporting.glance.names import unique_names
+from upskill.storage.description import copy_with_description
+from upskill.storage.records import first_problem, record_text
+from upskill.storage.runs import now, run_folder_at
+from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
+from upskill.storage.teaching_runs import RefiningRecord, TeachingEnd, TeachingFolder, TeachingRecord
+from upskill.storage.triggers import read_trigger_file, triggers_text
+from upskill.workflows.evaluating.spending import client_for
+from upskill.workflows.generating.describe_plan import held_out_of, practice_of, trigger_order
+from upskill.workflows.generating.describe_prove import DescriptionProof, prove_description, stays
+from upskill.workflows.generating.describe_refine import RefinedDescription, TriggerMeasurement, refine_description
+from upskill.workflows.generating.describe_save import described_meta, save_description
+from upskill.workflows.generating.findings import NOBODY, Accept, DraftSearch, agreed_findings
+from upskill.workflows.generating.plan import GenerateInputs
+from upskill.workflows.generating.resuming import cap_notes, resume_command
+from upskill.workflows.generating.shown_path import shown_path, shown_skill
+from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
+from upskill.workflows.generating.teachers import ask_function
+from upskill.workflows.handoff import handoff_for
+from upskill.workflows.progress import RunProgress
+from upskill.workflows.triggering.measure import measure_triggering
+from upskill.workflows.triggering.prepare import prepare_triggering
+
+PROMPTS_FILE = "triggers.json"
+"""The prompts of the run, practice and held-out."""
+SCORES_FILE = "scores-{stage}.json"
+"""What a description did in one stage."""
+MOST_SHOWN = 400
+"""Characters of a prompt in the record of an attempt."""
+MOST_WRONG = 12
+"""Wrong answers that the record of an attempt names."""
+_SCORES = TypeAdapter(tuple[TriggerScore, ...])
+HELD_OUT = "held-out"
+"""How the stages begin that claims rest on."""
+_STAGES = {"held-out-old": "held-out prompts, the old description", "held-out-new": "held-out prompts, the new one"}
+
+
+def keep_prompts(folder: TeachingFolder, prompts: Sequence[TriggerPrompt]) -> None:
+    """Keep the prompts as they are when a run begins."""
+    folder.save(PROMPTS_FILE, triggers_text(prompts))
+
+
+class DescribeStages:
+    """Runs every stage in order: practice prompts, revisions, held-out prompts, what is saved."""
+
+    def __init__(
+        self,
+        folder: TeachingFolder,
+        record: TeachingRecord,
+        inputs: GenerateInputs,
+        *,
+        progress: RunProgress,
+        accept: Accept = NOBODY,
+    ) -> None:
+        self.record = record
+        self._accept, self._search = accept, DraftSearch()
+        self._folder, self._inputs, self._progress = folder, inputs, progress
+        self._client = client_for(inputs.settings.values)
+        self._spending = PriorSpending(folder, self._client)
+        self._redactor = redactor_from(os.environ)
+        self._notes: list[str] = list(inputs.gathered.notes)
+        self._attempts: tuple[AttemptSummary, ...] = ()
+        self._down: str | None = None
+        self.best_draft: str | None = None
+        """The best new description so far, for a person; `None` before there is one."""
+
+    def run(self) -> GenerateResult:
+        """Run all stages, from the prompts to what is saved."""
+        roles, old = self._inputs.roles, self._old
+        self._progress.stage_begun(f"Revising the description with {unique_names([roles.teacher.name])[0]}...")
+        prompts = self._prompts()
+        ask = self._search.watching(self._ask())
+        refined = refine_description(
+            old,
+            prompts=practice_of(prompts),
+            measure=self._measure,
+            ask=ending_at_a_cap(ask),
+            revisions=self._inputs.order.revisions,
+            window=roles.teacher_served.window,
+            clean=self._redactor.clean,
+            on_attempt=self._on_attempt,
+        )
+        self._folder.write_attempts(RefiningRecord(attempts=self._attempts, stopped=refined.stopped))
+        self._ended("refined")
+        proof = self._prove(refined, held_out_of(prompts))
+        if self._down is not None and not proof.proven:
+            raise ProviderError(f"nothing was saved: {self._down}")
+        return self._save(refined, proof, prompts)
+
+    @property
+    def _old(self) -> Draft:
+        """The skill as it was when the run began, with the description as agents read it."""
+        previous = self._folder.previous
+        if previous is None:
+            raise EngineError(f"{self._folder.path}: has no copy of the skill", hint="start a new run")
+        skill = storage.read_skill(previous)
+        return Draft(name=skill.name, description=skill.description, body=skill.body)
+
+    def _ask(self) -> Ask:
+        roles = self._inputs.roles
+        handoff = handoff_for(
+            roles.teacher, run=self._folder.path, wait=self._inputs.order.wait, report=self._progress.note
+        )
+        teacher = Teacher(self._client, roles.teacher, window=roles.teacher_served.window, handoff=handoff)
+        return ask_function(teacher, self._folder.journal, self._redactor)
+
+    def _ended(self, stage: str) -> None:
+        self.record = replace(self.record, stage=stage)
+        self._folder.write_record(self.record)
+
+    def _note(self, line: str) -> None:
+        self._notes.append(line)
+        self._progress.note(line)
+
+    def _prompts(self) -> tuple[TriggerPrompt, ...]:
+        """All prompts, as they were when the run began."""
+        return read_trigger_file(self._folder.path / PROMPTS_FILE).prompts
+
+    def _draft_of(self, description: str) -> Path:
+        """The skill with this description, in the run folder; the copy of the old version where it is the old one."""
+        previous = self._folder.previous
+        assert previous is not None
+        if description == self._old.description:
+            return previous
+        drafts = self._folder.path / "drafts"
+        numbers = sorted(int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal())
+        for number in numbers:
+            folder = drafts / str(number) / previous.name
+            if folder.is_dir() and storage.read_skill(folder).description == description:
+                return folder
+        folder = drafts / str(numbers[-1] + 1 if numbers else 1) / previous.name
+        folder.parent.mkdir(parents=True)
+        copy_with_description(previous, folder, description)
+        return folder
+
+    def _measure(self, stage: str, description: str, prompts: Sequence[TriggerPrompt]) -> TriggerMeasurement:
+        """As `MeasureDescription` says."""
+        draft = self._draft_of(description)
+        shown = draft.relative_to(self._folder.path).as_posix()
+        name = SCORES_FILE.format(stage=stage)
+        if (known := self._folder.saved(name)) is not None:
+            return TriggerMeasurement(scores=_scores(known, self._folder.path / name), draft=shown)
+        self._progress.stage_begun(f"Asking {len(prompts)} prompts... ({self._stage_words(stage)})")
+        self._client.down.clear()  # what was down a stage ago may be up again
+        settings = self._inputs.roles.student_settings
+        if stage.startswith(HELD_OUT):
+            # Who revises a description because its last answers were poor must not compare it by these very answers.
+            settings = replace(settings, values=replace(settings.values, store=False))
+        prepared = prepare_triggering(
+            trigger_order(self._inputs.order, draft, prompts), settings.values, progress=self._progress
+        )
+        measured = measure_triggering(
+            prepared,
+            settings=settings,
+            client=self._client,
+            folder_of=lambda company: run_folder_at(self._folder.path / "trials" / f"{stage}-{company}"),
+            progress=self._progress,
+        )
+        if measured.end.interrupted:
+            raise KeyboardInterrupt
+        cut_short = None
+        if self._client.exhausted is not None:
+            cut_short = f"stopped at {self._client.exhausted}"
+        elif measured.end.outages:
+            outage = measured.end.outages[0]
+            cut_short = self._down = f"{outage.model} went down: {outage.said}"
+        else:
+            self._folder.save(name, record_text(_SCORES, measured.scores))
+        for line in map(score_words, measured.scores):
+            self._progress.note(line)
+        self._notes += (note for note in measured.notes if note not in self._notes)
+        return TriggerMeasurement(scores=measured.scores, draft=shown, cut_short=cut_short)
+
+    def _stage_words(self, stage: str) -> str:
+        return _STAGES.get(stage) or f"practice prompts, description {stage.rpartition('-')[2]}"
+
+    def _on_attempt(self, attempt: DescriptionAttempt, best: DescriptionAttempt) -> None:
+        """Keep a description and how it did, for the report of the run and for a run that ends early."""
+        earlier = (replace(one, chosen=one.number == best.number) for one in self._attempts)
+        revises = next((one.number for one in self._attempts if one.chosen), None)
+        self._attempts = (*earlier, _summary(attempt, chosen=attempt.number == best.number, revises=revises))
+        self._folder.write_attempts(RefiningRecord(attempts=self._attempts))
+        if best.number > 1 and best.draft is not None:
+            path = shown_path(self._folder.path / best.draft)
+            right = f"{best.right} of {best.answers} right on practice prompts"
+            self.best_draft = f"the best description so far is in {path} ({right})"
+        self._ended(f"attempt {attempt.number}")
+
+    def _prove(self, refined: RefinedDescription, held_out: Sequence[TriggerPrompt]) -> DescriptionProof:
+        """The one test that claims rest on."""
+        if refined.best.number == 1:
+            if len(refined.attempts) == 1:
+                return stays(f"none other was measured, so no held-out prompt was used ({refined.stopped})")
+            return stays("none was better on practice prompts, so no held-out prompt was used")
+        if refined.cut_short:
+            return stays(f"the best new one was not measured on held-out prompts ({refined.stopped})")
+        proof = prove_description(
+            refined.attempts[0].description,
+            refined.best.description,
+            held_out=held_out,
+            measure=self._measure,
+            earlier=self._earlier_uses(tuple(sorted(prompt.digest for prompt in held_out))),
+        )
+        self._ended("proved")
+        return proof
+
+    def _earlier_uses(self, held_out: tuple[str, ...]) -> tuple[bool, ...]:
+        """For each earlier use of one of these prompts, whether it proved something. This one is recorded before a call
+        is made, since each look spends error."""
+        skill = self._inputs.gathered.skill_folder
+        if skill is None or not skill.is_dir():
+            return ()
+        run = self._folder.path.name
+        earlier = [use for use in read_meta(skill).held_out_uses if use.run != run]
+        try:
+            note_use(skill, HeldOutUse(cases=held_out, run=run, at=now()))
+        except EngineError as error:
+            if self._inputs.target.in_place:
+                raise
+            self._notes.append(f"this look at its held-out prompts could not be recorded: {error.message}")
+        return tuple(use.helped for use in earlier if not set(held_out).isdisjoint(use.cases))
+
+    def _save(
+        self, refined: RefinedDescription, proof: DescriptionProof, prompts: Sequence[TriggerPrompt]
+    ) -> GenerateResult:
+        inputs, best = self._inputs, refined.best
+        copy = self._draft_of(best.description)
+        unchanged = best.number == 1
+        names = tuple(student.name for student in inputs.roles.students)
+        claims = proof.claims or tuple(
+            StudentClaim(student=name, status="not proven", sentence=f"not proven: {proof.reason}") for name in names
+        )
+        found = () if unchanged else self._search.search(copy)
+        place, skill = None, None
+        if not unchanged and (proof.proven or not inputs.target.in_place):
+            found = self._agreed(found, copy)
+            meta = described_meta(inputs, self.record, proof, folder=self._folder, spent=self._spending.whole)
+            meta = replace(meta, findings=found)
+            place, skill = save_description(inputs, best.description, meta, copy=copy, previous=self._folder.previous)
+        result = GenerateResult(
+            skill=skill or storage.read_skill(copy),
+            saved=None if place is None else shown_path(place),
+            kept=None if unchanged else shown_path(copy),
+            improved=shown_skill(self.record, self._folder.previous),
+            revision=True,
+            status=worst_of(tuple(claim.status for claim in claims)),
+            sentence=f"the old description {'is replaced' if proof.proven else 'stays'}: {proof.reason}",
+            reason=proof.reason,
+            claims=claims,
+            proven=proof.proven,
+            evaluation=None,
+            attempts=self._attempts,
+            refined=refined.stopped,
+            teacher=inputs.roles.teacher.name,
+            students=names,
+            cases=(0, 0, 0),
+            by_teacher=self._spending.by_teacher,
+            by_students=self._spending.by_students,
+            run=shown_path(self._folder.path),
+            notes=tuple(dict.fromkeys((*self._notes, *cap_notes(self.exhausted, self._folder.path)))),
+            findings=found,
+            description=DescriptionRevision(
+                before=refined.attempts[0].description,
+                after=best.description,
+                attempts=refined.attempts,
+                held_out=proof.comparisons,
+                prompts=(len(practice_of(prompts)), len(held_out_of(prompts))),
+            ),
+        )
+        self.record = replace(
+            self.record, status="finished", stage="saved", finished_at=now(), results=generated_json(result)
+        )
+        self._folder.write_record(self.record)
+        return result
+
+    def _agreed(self, found: tuple[Finding, ...], copy: Path) -> tuple[Finding, ...]:
+        """The findings as they are saved with the skill. Raises where nobody agrees to a danger."""
+        self.record = replace(self.record, findings=found)
+        for line in caution_lines(found):
+            self._progress.note(line)
+        return agreed_findings(
+            found,
+            draft=copy,
+            previous=self._folder.previous,
+            accept=self._accept,
+            shown=shown_path(copy),
+            accepting=resume_command(self._folder.path, "--accept-findings"),
+        )
+
+    def ended_by(self, reason: str) -> TeachingEnd:
+        """The end of a run without a result."""
+        return TeachingEnd(reason=reason, teacher=self._spending.by_teacher, students=self._spending.by_students)
+
+    @property
+    def exhausted(self) -> Cap | None:
+        """The cap of the run that was reached; `None` while there is room."""
+        return self._client.exhausted
+
+
+def _scores(text: bytes, path: Path) -> tuple[TriggerScore, ...]:
+    try:
+        return _SCORES.validate_json(text)
+    except ValidationError as error:
+        raise EngineError(f"{path}: cannot be read: {first_problem(error)}") from None
+
+
+def _summary(attempt: DescriptionAttempt, *, chosen: bool, revises: int | None) -> AttemptSummary:
+    """A description on the practice prompts, as the report of a run shows attempts."""
+    wrong = [(score.student, tally) for score in attempt.scores for tally in score.wrong]
+    return AttemptSummary(
+        number=attempt.number,
+        passed=attempt.right,
+        of=attempt.answers,
+        revises=revises,
+        chosen=chosen,
+        draft=attempt.draft,
+        by_student=tuple(
+            StudentScore(
+                student=score.student,
+                passed=sum(tally.answers - tally.wrong for tally in score.tallies),
+                of=sum(tally.answers for tally in score.tallies),
+            )
+            for score in attempt.scores
+        ),
+        failures=tuple(
+            FailedAnswer(
+                case_id=tally.prompt.id,
+                student=student,
+                prompt=shortened(tally.prompt.prompt, MOST_SHOWN),
+                answer="did not load the skill" if tally.prompt.should_load else "loaded the skill",
+                saw=(
+                    "The prompt should load the skill." if tally.prompt.should_load else "The prompt is a near miss.",
+                ),
+            )
+            for student, tally in wrong[:MOST_WRONG]
+        ),
+    )

@@ -1,0 +1,97 @@
+"""`upskill doctor --harness` on the real agents: they can be measured here, and nothing gets out of them."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from forking import Forker
+from upskill.domain.agent_diagnosis import AgentDiagnosis
+from upskill.domain.progress import SILENT
+from upskill.reporting.doctor_agent_table import agent_json, agent_lines
+from upskill.sandbox.probes.from_agent import WHAT
+from upskill.trials import load_harness
+from upskill.trials.coding_agents.harness import CodingAgent
+from upskill.trials.coding_agents.program import find_agent
+from upskill.workflows import doctor_agent
+from upskill.workflows.doctor_agent import examine_installed, require_fit_agent
+
+BINARIES = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".bin"
+FAKE = """#!/bin/sh
+if [ "$1" = --version ]; then echo "codex-cli 9.9.9"; exit 0; fi
+echo "this agent is broken" >&2
+exit 7
+"""
+
+
+def expect_fit(found: AgentDiagnosis) -> None:
+    assert found.problems == ()
+    assert (found.listed, found.loaded_turn, found.wrote_file, found.finished) == (True, 1, True, True)
+    assert found.requests == 3
+    assert found.outside == (), "it tried to reach nothing by itself"
+    assert {one.name: one.held for one in found.attempts} == dict.fromkeys(WHAT, True)
+    assert found.home_files, "what it wrote for itself lies outside of the workspace"
+    assert not [path for path in found.home_files if not path.startswith(("/home/agent/", "/tmp/"))]
+
+
+@pytest.fixture
+def with_ripgrep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the search path: opencode needs it, and Codex brings one."""
+    (folder,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{folder}")
+
+
+@pytest.mark.usefixtures("with_ripgrep")
+@pytest.mark.parametrize(("harness", "program"), [("claude-code", "claude"), ("opencode", "opencode")])
+def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_forge_is_held(
+    harness: str, program: str
+) -> None:
+    found, facts = examine_installed(harness, agent_bin=BINARIES / program)
+    expect_fit(found)
+    assert found.known
+    assert agent_lines(found, facts)[-1] == f"{harness} {found.version}: ok"
+    assert json.loads(json.dumps(agent_json(found, facts, kernel="6")))["agent"]["ok"] is True
+
+
+def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it() -> None:
+    harness = load_harness("codex")
+    assert isinstance(harness, CodingAgent)
+    program = find_agent(harness.adapter, named=BINARIES / "codex")
+    assert require_fit_agent("codex", program, run=True, progress=SILENT) == ()
+    newer = replace(program, version="9.9.9")
+    (planned,) = require_fit_agent("codex", newer, run=False, progress=SILENT)
+    assert "it is checked before the run" in planned
+    (note,) = require_fit_agent("codex", newer, run=True, progress=SILENT)
+    assert "codex 9.9.9 is not a version that upskill was tested with (0.166.0)" in note
+    assert "it passed `upskill doctor --harness codex`" in note
+    (found,) = doctor_agent._examined.values()
+    expect_fit(found)
+    assert not found.known
+    assert require_fit_agent("codex", newer, run=True, progress=SILENT) == (note,)
+    assert tuple(doctor_agent._examined.values()) == (found,), "not examined again"
+
+
+def test_an_agent_that_does_not_work_is_not_ok_and_does_not_measure(tmp_path: Path, forker: Forker) -> None:
+    fake = tmp_path / "codex"
+    fake.write_text(FAKE, encoding="utf-8")
+    fake.chmod(0o755)
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text("---\nname: skill\ndescription: Does a thing.\n---\nSay so.\n", encoding="utf-8")
+    cases = [{"id": "c", "input": "Do it.", "expected": {"contains": "done"}}]
+    (skill / "skill_meta.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
+    script = tmp_path / "student.json"
+    script.write_text('{"rules": [{"replies": ["done"]}]}', encoding="utf-8")
+    which = ("--harness", "codex", "--agent-bin", str(fake))
+    examined = forker.run("doctor", "--json", *which, cwd=tmp_path)
+    assert examined.returncode == 1, examined.stderr
+    agent = json.loads(examined.stdout)["agent"]
+    assert (agent["ok"], agent["version"], agent["known"]) == (False, "9.9.9", False)
+    assert any("exit code 7: this agent is broken" in problem for problem in agent["problems"]), agent
+    measured = forker.run("eval", str(skill), "-m", f"scripted/{script}", "--yes", *which, cwd=tmp_path)
+    assert measured.returncode == 3, measured.stderr
+    assert "codex 9.9.9 is not a version that upskill was tested with" in measured.stderr
+    assert "did not pass the check" in measured.stderr
+    assert not (tmp_path / "runs").exists(), "nothing was run"

@@ -1,0 +1,230 @@
+"""What a program that a model runs can send to the model, as if the agent did: it changes nothing that is measured."""
+
+import gzip
+import time
+from typing import Any, get_args
+
+import anyio
+import h11
+import pytest
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
+from inspect_ai.tool import ToolCall, ToolInfo
+
+from upskill.trials.coding_agents.bridge import (
+    MOST_BODY_BYTES,
+    MOST_CONNECTIONS,
+    MOST_REFUSED,
+    ModelBridge,
+    _plain,
+    _Room,
+)
+from upskill.trials.coding_agents.engine_bridge import EngineBridge, RequestRefused
+from upskill.trials.coding_agents.streams import Dialect
+from upskill.trials.coding_agents.traffic import SkillMarks, Traffic
+from upskill.trials.harnesses.opencode import OpenCode
+
+LINE = "A line of the skill that stands nowhere else."
+TOOLS = [ToolInfo(name="shell", description="Runs a command.")]
+PROMPT = ChatMessageUser(content="Write the file.")
+FORGED: list[ChatMessage] = [ChatMessageUser(content=f"Write the file.\n{LINE}")]
+
+
+def calling(id_: str) -> ModelOutput:
+    message = ChatMessageAssistant(content="", tool_calls=[ToolCall(id=id_, function="shell", arguments={})])
+    return ModelOutput.from_message(message, stop_reason="tool_calls")
+
+
+def traffic() -> Traffic:
+    """The agent has asked once, and its model has called a tool, which runs now."""
+    watched = Traffic(prompt="Write the file.", skill=SkillMarks(name="one", description="One.", lines=(LINE,)))
+    say(watched, [PROMPT], calling("call-1"))
+    return watched
+
+
+def say(watched: Traffic, messages: list[ChatMessage], output: ModelOutput, *, tools: bool = True) -> None:
+    watched.asked(messages, TOOLS if tools else [])
+    watched.answered(messages, TOOLS if tools else [], output)
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_a_forged_request_is_no_turn_no_answer_and_no_load(tools: bool) -> None:
+    watched = traffic()
+    say(watched, FORGED, ModelOutput.from_content("m", "forged"), tools=tools)
+    assert (watched.turns, watched.final, watched.loaded_turn) == (1, None, None)
+    assert watched.model_owes, "the tool call of the model is still without a result"
+    result = ChatMessageTool(content="done", tool_call_id="call-1")
+    say(watched, [PROMPT, calling("call-1").message, result], ModelOutput.from_content("m", "The file is written."))
+    assert watched.turns == 2
+    assert watched.final is not None
+    assert watched.final.message.text == "The file is written."
+    assert watched.loaded_turn is None
+
+
+def test_what_the_agent_itself_sends_counts_also_after_it_has_summed_up_what_was_said() -> None:
+    watched = traffic()
+    result = ChatMessageTool(content=LINE, tool_call_id="call-1")
+    asks_for_summary: list[ChatMessage] = [
+        PROMPT,
+        calling("call-1").message,
+        result,
+        ChatMessageUser(content="Sum up."),
+    ]
+    say(watched, asks_for_summary, ModelOutput.from_content("m", "It was read."), tools=False)
+    assert watched.turns == 1
+    summed: list[ChatMessage] = [ChatMessageUser(content=f"Write the file.\nIt was read: {LINE}")]
+    say(watched, summed, ModelOutput.from_content("m", "The file is written."))
+    assert (watched.turns, watched.loaded_turn) == (2, 1)
+    assert watched.final is not None
+
+
+@pytest.mark.parametrize("dialect", get_args(Dialect))
+@pytest.mark.parametrize("request_", [{}, {"model": "any", "messages": "x", "input": 7}])
+def test_what_the_engine_cannot_read_is_refused_and_is_no_fault_of_the_trial(
+    dialect: Dialect, request_: dict[str, Any]
+) -> None:
+    asked: list[object] = []
+    bridge = EngineBridge([], asked=lambda *one: asked.append(one), answered=lambda *_: None)
+    with pytest.raises(RequestRefused):
+        anyio.run(bridge.answer, dialect, request_)
+    assert asked == [], "no model was asked"
+
+
+def test_a_body_is_not_unpacked_beyond_the_limit() -> None:
+    asked = h11.Request(method="POST", target="/v1/messages", headers=[("host", "x"), ("content-encoding", "gzip")])
+    packed = gzip.compress(b" " * (MOST_BODY_BYTES + 2), 1)
+    assert len(packed) < MOST_BODY_BYTES / 100
+    with pytest.raises(ValueError, match="too large"):
+        _plain(asked, packed, _Room(MOST_BODY_BYTES).share())
+    room = _Room(MOST_BODY_BYTES)
+    with room.share() as share:
+        assert _plain(asked, gzip.compress(b"{}"), share) == b"{}"
+        assert room.left == MOST_BODY_BYTES - 2
+    assert room.left == MOST_BODY_BYTES, "what a request took is given back"
+
+
+def test_no_more_than_so_many_connections_are_accepted_at_a_time() -> None:
+    """Each has a descriptor and may hold a body: a program inside must not take all that this process has."""
+
+    async def open_many() -> tuple[int, int]:
+        bridge = ModelBridge(answer=None, failed=lambda _: None)  # type: ignore[arg-type]  # nobody asks anything
+        accepted = most = 0
+
+        class Idle:
+            async def __aenter__(self) -> "Idle":
+                return self
+
+            async def __aexit__(self, *_: object) -> None:
+                nonlocal accepted
+                accepted -= 1
+
+            async def receive(self, _: int) -> bytes:
+                await anyio.sleep(0.02)
+                raise anyio.EndOfStream
+
+        class Listener:
+            left = 3 * MOST_CONNECTIONS
+
+            async def accept(self) -> Idle:
+                nonlocal accepted, most
+                if not self.left:
+                    await anyio.sleep_forever()
+                self.left -= 1
+                accepted += 1
+                most = max(most, accepted)
+                return Idle()
+
+        listener: Any = Listener()
+        with anyio.move_on_after(1) as waiting:
+            async with anyio.create_task_group() as group:
+                group.start_soon(bridge.serve_all, listener)
+                while listener.left or accepted:
+                    await anyio.sleep(0.01)
+                group.cancel_scope.cancel()
+        assert not waiting.cancelled_caught, "all were served"
+        return most, accepted
+
+    assert anyio.run(open_many) == (MOST_CONNECTIONS, 0)
+
+
+def post(body: bytes) -> bytes:
+    return b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+
+
+class Sent:
+    """A connection on which these bytes come, and then nothing."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.written = b""
+
+    async def __aenter__(self) -> "Sent":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    async def receive(self, most: int) -> bytes:
+        if not self.data:
+            raise anyio.EndOfStream
+        now, self.data = self.data[:most], self.data[most:]
+        return now
+
+    async def send(self, data: bytes) -> None:
+        self.written += data
+
+
+def test_a_deep_request_and_one_beyond_the_room_of_all_are_refused_and_end_nothing() -> None:
+    faults: list[Exception] = []
+
+    async def talk() -> tuple[bytes, bytes]:
+        bridge = ModelBridge(answer=None, failed=faults.append)  # type: ignore[arg-type]  # nobody is asked
+        deep: Any = Sent(post(b"[" * 500_000))
+        await bridge.serve(deep)
+        bridge._room.left = 100
+        large: Any = Sent(post(b" " * 101))
+        await bridge.serve(large)
+        assert bridge._room.left == 100
+        return deep.written, large.written
+
+    deep, large = anyio.run(talk)
+    assert deep.startswith(b"HTTP/1.1 400"), deep
+    assert b"too large" in large
+    assert faults == [], "the trial goes on"
+
+
+def test_what_is_refused_is_noted_once_and_not_without_end() -> None:
+    async def talk() -> list[str]:
+        bridge = ModelBridge(answer=None, failed=lambda _: None)  # type: ignore[arg-type]  # nobody is asked
+        for number in (1, 1, *range(MOST_REFUSED + 50)):
+            asked: Any = Sent(b"CONNECT h%d:443 HTTP/1.1\r\nhost: x\r\n\r\n" % number)
+            await bridge.serve(asked)
+        return bridge.refused
+
+    noted = anyio.run(talk)
+    assert noted[:3] == ["h1:443", "h0:443", "h2:443"]
+    assert len(noted) == MOST_REFUSED
+
+
+def test_long_words_and_listings_without_an_end_are_read_in_no_time() -> None:
+    watched = traffic()
+    call = ToolCall(id="call-2", function="shell", arguments={"command": f"echo {'a' * 300_000}"})
+    calls = ChatMessageAssistant(content="", tool_calls=[call])
+    began = time.monotonic()
+    watched.asked([PROMPT, calls, ChatMessageTool(content="done", tool_call_id="call-2")], TOOLS)
+    system = {"role": "system", "content": "<available_skills>" * 100_000}
+    assert OpenCode().listing({"tools": [1], "messages": [system]}) == ""
+    # By the patterns of before, each took minutes, in which no other trial went on.
+    assert time.monotonic() - began < 2
+
+
+def test_a_skill_that_was_not_offered_is_not_loaded_by_its_name() -> None:
+    watched = traffic()
+    watched.lists("<available_skills> - beta: Second. </available_skills>")
+    for number, name in enumerate(("alpha", "beta"), 2):
+        call = ToolCall(id=f"call-{number}", function="skill", arguments={"name": name})
+        calls = ChatMessageAssistant(content="", tool_calls=[call])
+        said = ChatMessageTool(content=f"About {name}.", tool_call_id=call.id)
+        say(watched, [PROMPT, calls, said], calling("call-1"))
+        watched.last = None
+    assert watched.use is not None
+    assert watched.use.others == ("beta",)
