@@ -9,7 +9,7 @@ RECORDING = build/recording
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages check style types unit test coverage full statistics docs recording lock dist release demo live
+.PHONY: setup hooks agents pages check style types unit test coverage full interpreters statistics docs recording lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -63,7 +63,17 @@ coverage: setup  ## what unit and engine tests reach, by line and branch, as a t
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
 
-full: setup agents statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
+interpreters: setup  ## the unit tests on the other versions of Python that are here
+	@for version in 3.12 3.13; do \
+	  python=$$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$version.*/bin/python 2>/dev/null | tail -n 1); \
+	  [ -n "$$python" ] || python=$$(command -v python$$version) || { echo "python $$version is not here"; continue; }; \
+	  $(BIN)/uv venv --quiet --clear --python $$python build/python-$$version \
+	  && $(BIN)/uv pip install --quiet --python build/python-$$version/bin/python --require-hashes -r $(LOCK)/dev.lock \
+	  && $(BIN)/uv pip install --quiet --python build/python-$$version/bin/python --no-deps --no-build-isolation --editable . \
+	  && build/python-$$version/bin/python -m pytest tests/unit -q -m 'not full and not once' --hypothesis-profile brief || exit 1; \
+	done
+
+full: setup interpreters agents statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops

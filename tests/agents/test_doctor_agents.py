@@ -44,7 +44,9 @@ def with_ripgrep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("with_ripgrep")
-@pytest.mark.parametrize(("harness", "program"), [("claude-code", "claude"), ("opencode", "opencode")])
+@pytest.mark.parametrize(
+    ("harness", "program"), [("claude-code", "claude"), pytest.param("opencode", "opencode", marks=pytest.mark.full)]
+)
 def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_forge_is_held(
     harness: str, program: str
 ) -> None:

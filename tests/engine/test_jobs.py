@@ -46,7 +46,7 @@ def _trials(run: Path) -> Iterable[str]:
         )
 
 
-@pytest.mark.once
+@pytest.mark.full
 def test_twelve_jobs_in_two_spawned_processes_give_what_twelve_in_one_give(
     tmp_path: Path, skill: Make, script: Any
 ) -> None:

@@ -320,6 +320,7 @@ def megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1_000 if sys.platform == "linux" else 1_000_000)
 
 
+@pytest.mark.full
 @needs_posix
 def test_tens_of_thousands_of_trials_are_recalled_in_seconds_with_flat_memory(path: Path) -> None:
     _, grown = map(float, helper(KEEP_MANY, str(path)).split())

@@ -22,6 +22,7 @@ def _shown(notebook: Any, form: str) -> str:
     return "".join(str(output.get("data", {}).get(form, "")) for output in _outputs(notebook))
 
 
+@pytest.mark.full
 def test_the_notebook_runs_and_its_table_says_that_the_skill_helps(
     local_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

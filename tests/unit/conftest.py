@@ -1,6 +1,6 @@
 """How hypothesis runs: fifty examples, the same each time; `explore` tries a thousand new ones.
 
-CI runs `brief` on other interpreters: what could differ there is the interpreter, not the examples.
+`make interpreters` runs `brief`: what could differ there is the interpreter, not the examples.
 """
 
 from hypothesis import HealthCheck, settings
