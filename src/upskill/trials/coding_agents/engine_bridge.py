@@ -74,8 +74,11 @@ class EngineBridge:
 
         async def after(model: Model, output: ModelOutput, request: GenerateInput) -> None:  # noqa: ARG001
             tools = [tool for tool in request.tools if isinstance(tool, ToolInfo)]
+            for call in (output.message.tool_calls or ()) if output.choices else ():
+                self._order[call.id] = len(self._order)
             answered(request.input, tools, output)
 
+        self._order: dict[str, int] = {}
         self._bridge = AgentBridge(
             AgentState(messages=list(messages)), filter=before, response_filter=after, allow_remote_mcp=False
         )
@@ -92,6 +95,9 @@ class EngineBridge:
                 raise
             raise RequestRefused(f"the request cannot be read: {type(error).__name__}: {error}"[:500]) from error
         dumped: dict[str, Any] = answer.model_dump(mode="json", exclude_none=True, warnings=False)
+        if dialect == "messages":
+            # The engine hands out parallel calls in any order; they are carried out in the model's.
+            dumped["content"].sort(key=lambda block: self._order.get(block.get("id", ""), -1))
         return dumped
 
     async def _answer(self, dialect: Dialect, request: dict[str, Any]) -> Any:
