@@ -16,6 +16,7 @@ COMMANDS = {
     "cases": "Check the cases of a skill, or have a teacher write them.",
     "doctor": "Check that the sandbox works on this machine.",
     "eval": "Measure one or more models with and without a skill.",
+    "evidence": "Write what was measured of a skill beside it.",
     "generate": "Write a skill from a task or a session, and measure it.",
     "handoff": "Act as the teacher of a run, by hand or with an agent.",
     "init": "Write an example project that runs without a key.",
@@ -29,6 +30,7 @@ COMMANDS = {
     "trace": "Show what upskill reads from a recorded session.",
     "trigger": "Measure whether models load a skill when they should.",
     "trust": "Trust the settings file of a project.",
+    "verify": "Check which results beside a skill still hold.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 
@@ -37,6 +39,7 @@ GROUPS = {
     "Sharing": ("lint",),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
+    "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "This machine": ("models", "settings", "trust", "doctor"),
 }
 """The order of the help. A command that is in no group comes last."""
