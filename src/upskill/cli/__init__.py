@@ -19,6 +19,7 @@ COMMANDS = {
     "generate": "Write a skill from a task or a session, and measure it.",
     "handoff": "Act as the teacher of a run, by hand or with an agent.",
     "init": "Write an example project that runs without a key.",
+    "install": "Copy a skill to where a coding agent looks for it.",
     "list": "List the skills in a folder.",
     "models": "Show what a model name resolves to, its key variable and price.",
     "regrade": "Apply changed checks to the stored answers of a run.",
@@ -35,6 +36,7 @@ GROUPS = {
     "Commands": ("generate", "eval", "trigger", "report", "handoff"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
+    "Sharing": ("install",),
     "This machine": ("models", "settings", "trust", "doctor"),
 }
 """The order of the help. A command that is in no group comes last."""

@@ -76,18 +76,19 @@ AGENTS = {
 }
 """Those that `upskill install` writes for, by name."""
 
-READ_THE_SHARED_FOLDER = frozenset(
-    "amp antigravity antigravity-cli cline cursor deepagents dexto droid firebender fx gemini-cli github-copilot kilo "
-    "kimi-code-cli loaf pi promptscript replit sarvam-code universal warp zed".split()
-)
+_SHARED_READERS = """
+amp antigravity antigravity-cli cline cursor deepagents dexto droid firebender fx gemini-cli github-copilot kilo
+kimi-code-cli loaf pi promptscript replit sarvam-code universal warp zed
+"""
+_OWN_FOLDERS = """
+adal aider-desk astrbot augment autohand-code bob codearts-agent codebuddy codemaker codestudio command-code continue
+cortex crush devin eve forgecode goose grok hermes-agent iflow-cli inference-sh jazz junie kimchi kiro-cli kode lingma
+mcpjam minimax-code mistral-vibe moxby mux neovate ona openclaw openhands pochi posit-assistant qoder qoder-cn qwen-code
+reasonix roo rovodev tabnine-cli terramind tinycloud trae trae-cn windsurf zcode zencoder zenflow
+"""
+READ_THE_SHARED_FOLDER = frozenset(_SHARED_READERS.split())
 """Other agents that read the shared folder of a project, by the names that `skills` from npm has for them."""
-OTHER_AGENTS = READ_THE_SHARED_FOLDER | frozenset(
-    "adal aider-desk astrbot augment autohand-code bob codearts-agent codebuddy codemaker codestudio command-code "
-    "continue cortex crush devin eve forgecode goose grok hermes-agent iflow-cli inference-sh jazz junie kimchi "
-    "kiro-cli kode lingma mcpjam minimax-code mistral-vibe moxby mux neovate ona openclaw openhands pochi "
-    "posit-assistant qoder qoder-cn qwen-code reasonix roo rovodev tabnine-cli terramind tinycloud trae trae-cn "
-    "windsurf zcode zencoder zenflow".split()
-)
+OTHER_AGENTS = READ_THE_SHARED_FOLDER | frozenset(_OWN_FOLDERS.split())
 """Every other agent that `skills` 1.7.4 from npm installs for."""
 
 

@@ -1,7 +1,7 @@
 """`.upskill-install.json` in an installed skill: what `upskill install` wrote there, so that it can be undone.
 
-The record may be a stranger's, in a project that was cloned. It names no place: what it says can only keep a folder from
-being removed.
+The record may be a stranger's, in a project that was cloned. It names no place: only the folder that it lies in can be
+removed because of it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from upskill.errors import EngineError
 from upskill.storage.plain_files import open_plain, read_plain
 from upskill.storage.records import record_text
 
-FORMAT = "upskill.install/1"
+FORMAT = "upskill.install-record/1"
 MOST_RECORD_BYTES = 1_000_000
 MOST_FOLDERS_MADE = 3
 LEFT_BY_PROGRAMS = frozenset({"__pycache__", ".DS_Store"})
@@ -76,7 +76,7 @@ def changes_since(folder: Path, record: InstallRecord) -> tuple[str, ...]:
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, str | None]]:
-    """Every file with its SHA-256; a link, and whatever else is no file, with `None`. Stops where there are too many."""
+    """Every file with its SHA-256; a link, and whatever else is no file, with `None`. Stops at too many."""
     entries = 0
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in LEFT_BY_PROGRAMS)
