@@ -1,19 +1,26 @@
 """`evidence.json` and the card beside a skill: read as a stranger's file, written whole and always the same way."""
 
+import hashlib
 import json
+import os
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from upskill.domain.evidence import EVIDENCE_FORMAT, Evidence
-from upskill.domain.skill import EVIDENCE_FILE
+from upskill.domain.evidence import EVIDENCE_FORMAT, Evidence, MeasuredFile, MeasuredSkill, text_digest
+from upskill.domain.evidence_rules import contradiction
+from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, SKILL_FILE, Skill, SkillFile
 from upskill.domain.text import on_one_line
-from upskill.errors import SkillInvalid
+from upskill.errors import SkillInvalid, UsageError
+from upskill.redaction import redactor_from
 from upskill.storage.foreign_json import parse_json
 from upskill.storage.plain_files import read_plain
-from upskill.storage.records import first_problem
+from upskill.storage.records import first_problem, write_text
+from upskill.storage.skill_files import find_files
 
 MOST_EVIDENCE_BYTES = 5_000_000
+MOST_TEXT_BYTES = 20_000_000
+"""Line endings of larger files are not looked at."""
 _EVIDENCE = TypeAdapter(Evidence)
 
 
@@ -41,6 +48,55 @@ def evidence_from(data: bytes) -> Evidence:
     """The evidence in the bytes of a file. Raises `ValueError` with the first thing that is wrong with it."""
     parse_json(data)  # refuses duplicated keys, NaN, endless nesting
     try:
-        return _EVIDENCE.validate_json(data, strict=True)
+        evidence = _EVIDENCE.validate_json(data, strict=True)
     except ValidationError as error:
         raise ValueError(first_problem(error)) from None
+    if (problem := contradiction(evidence)) is not None:
+        raise ValueError(problem)
+    return evidence
+
+
+def read_card(folder: Path) -> str | None:
+    """The text of the card beside a skill, with line feeds only; `None` where there is none."""
+    try:
+        data = read_plain(folder / CARD_FILE, most=MOST_EVIDENCE_BYTES)
+    except FileNotFoundError:
+        return None
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def write_evidence(folder: Path, *, evidence: str, card: str) -> tuple[Path, Path]:
+    """Write both files beside a skill. Raises, before anything is written, where one is there that upskill did not
+    write."""
+    paths = folder / EVIDENCE_FILE, folder / CARD_FILE
+    known = read_evidence(folder)  # raises for a file of somebody else
+    if known is None and read_card(folder) is not None:
+        raise UsageError(
+            f"{paths[1]}: upskill did not write this file and does not overwrite it", hint="rename or remove it"
+        )
+    clean = redactor_from(os.environ).clean_own
+    for path, text in zip(paths, (evidence, card), strict=True):
+        write_text(path, clean(text))
+    return paths
+
+
+def measured_skill(folder: Path, skill: Skill) -> MeasuredSkill:
+    """The version in a folder as evidence names it; `skill` is what was read from it."""
+    root = folder.parent if folder.name == SKILL_FILE else folder
+    sources = {file.path: file.source for file in find_files(root.resolve(), [])}
+    return MeasuredSkill(
+        name=skill.name,
+        digest=skill.digest,
+        text_digest=text_digest(skill),
+        files=tuple(_measured_file(file, sources[file.path]) for file in skill.files if file.path in sources),
+    )
+
+
+def _measured_file(file: SkillFile, source: Path) -> MeasuredFile:
+    sha256_lf, program = file.sha256, False
+    if file.size <= MOST_TEXT_BYTES:
+        data = source.read_bytes()
+        program = data.startswith(b"#!")
+        if b"\0" not in data:
+            sha256_lf = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+    return MeasuredFile(path=file.path, size=file.size, sha256=file.sha256, sha256_lf=sha256_lf, program=program)
