@@ -6,8 +6,11 @@ from typing import Literal
 
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError
 
-Severity = Literal["danger", "caution"]
-"""`danger`: a person must agree first. `caution`: worth knowing."""
+Severity = Literal["danger", "error", "warning", "caution"]
+"""`danger`: a person must agree first. `error`: breaks the specification, so agents refuse it. `warning`: works less
+well, or some agents ignore or refuse it. `caution`: worth knowing."""
+SEVERITIES: tuple[Severity, ...] = ("danger", "error", "warning", "caution")
+"""From the worst."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
