@@ -22,6 +22,7 @@ COMMANDS = {
     "install": "Copy a skill to where a coding agent looks for it.",
     "list": "List the skills in a folder.",
     "models": "Show what a model name resolves to, its key variable and price.",
+    "publish": "Lay out skills with their evidence for installers.",
     "regrade": "Apply changed checks to the stored answers of a run.",
     "report": "Show a run as an HTML page or as Markdown.",
     "runs": "List past runs and their results; remove old ones.",
@@ -36,7 +37,7 @@ GROUPS = {
     "Commands": ("generate", "eval", "trigger", "report", "handoff"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
-    "Sharing": ("install",),
+    "Sharing": ("publish", "install"),
     "This machine": ("models", "settings", "trust", "doctor"),
 }
 """The order of the help. A command that is in no group comes last."""

@@ -71,7 +71,7 @@ def command(
     from upskill.workflows.install_skill import install, plan_install
 
     values = options.resolved(settings, uses=["runs_dir", "ledger"]).values
-    ledger = None if values.ledger is None else Path(values.ledger)
+    ledger = ledger_path(values.ledger)
     plan = plan_install(skill, agents=agents, scope=scope, runs_dir=Path(values.runs_dir), ledger=ledger)
     if not as_json:
         _show_plan(plan)
@@ -79,7 +79,7 @@ def command(
         raise _refused(plan, skill)
     changes = [copy for copy in plan.copies if copy.action != "keep"]
     if changes and not dry_run:
-        _agree("Install it?", yes=yes, nothing="nothing was installed")
+        agree("Install it?", yes=yes, nothing="nothing was installed")
         install(plan)
     if as_json:
         print_json(_plan_json(plan, done=not dry_run))
@@ -88,7 +88,15 @@ def command(
     return EXIT_DONE
 
 
-def _agree(question: str, *, yes: bool, nothing: str) -> None:
+def ledger_path(setting: str | None) -> Path:
+    """The ledger that is named, or the user's own."""
+    from upskill.storage import default_ledger_path
+
+    return default_ledger_path() if setting is None else Path(setting)
+
+
+def agree(question: str, *, yes: bool, nothing: str) -> None:
+    """Ask the person on stderr, unless they agreed before. Raises where they do not, or are not there."""
     if yes:
         return
     if not is_interactive():
@@ -187,7 +195,7 @@ def _undo(skill: Path, agents: tuple[str, ...], scope: "Scope", *, dry_run: bool
     if not as_json:
         print_lines(*(f"removes {shown(copy.folder, copy.real)}: {_size(copy)}" for copy in copies))
     if not dry_run:
-        _agree("Remove it?", yes=yes, nothing="nothing was removed")
+        agree("Remove it?", yes=yes, nothing="nothing was removed")
         undo(copies, scope=scope)
     if as_json:
         removed = [{"agents": list(copy.agents), "folder": str(copy.real), "action": "remove"} for copy in copies]

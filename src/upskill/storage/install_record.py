@@ -6,7 +6,7 @@ removed because of it.
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,16 +61,24 @@ def read_install_record(folder: Path) -> InstallRecord | None:
 
 def changes_since(folder: Path, record: InstallRecord) -> tuple[str, ...]:
     """What is not as it was installed, a sentence each; empty if everything is."""
+    return changed_files(folder, record.files, besides=frozenset({INSTALL_RECORD}))
+
+
+def changed_files(folder: Path, files: Mapping[str, str], *, besides: Collection[str]) -> tuple[str, ...]:
+    """What of these files, each with its SHA-256, is otherwise in a folder, a sentence each.
+
+    The names in `besides` may be there with any content.
+    """
     found = dict(_walk(folder))
-    changes = [f"{path} is missing" for path in record.files if path not in found]
+    changes = [f"{path} is missing" for path in files if path not in found]
     for path, what in found.items():
-        if path == INSTALL_RECORD:
-            continue
         if what is None:
             changes.append(f"{path} is not an ordinary file")
-        elif path not in record.files:
+        elif path in besides:
+            continue
+        elif path not in files:
             changes.append(f"{path} was added")
-        elif what != record.files[path]:
+        elif what != files[path]:
             changes.append(f"{path} was changed")
     return tuple(on_one_line(change) for change in sorted(changes))
 

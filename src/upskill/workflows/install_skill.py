@@ -14,7 +14,6 @@ from upskill.domain.finding import Finding
 from upskill.domain.skill import INSTALL_RECORD, NAME_RULE, Skill, is_skill_name
 from upskill.domain.text import count, on_one_line
 from upskill.errors import EngineError, SkillInvalid, UsageError
-from upskill.shipping import search_skill
 from upskill.shipping.installing import (
     AGENTS,
     ANY_AGENT,
@@ -34,6 +33,7 @@ from upskill.storage.install_record import (
     read_install_record,
 )
 from upskill.storage.shared_skill import SharedSkill, read_shared_skill
+from upskill.workflows.lint_skill import lint
 from upskill.workflows.shared_evidence import FoundEvidence, beside, measured_here
 
 Action = Literal["write", "replace", "keep"]
@@ -118,7 +118,7 @@ def plan_install(
     if found.evidence is None and runs_dir.is_dir():
         found = measured_here(shared.root, runs_dir=runs_dir, ledger=ledger)._replace(note=found.note)
     return InstallPlan(
-        shared=shared, copies=copies, scope=scope, chosen=chosen, findings=_findings(shared), evidence=found
+        shared=shared, copies=copies, scope=scope, chosen=chosen, findings=lint(shared.root).findings, evidence=found
     )
 
 
@@ -188,10 +188,6 @@ def targets(agents: Sequence[str], scope: Scope) -> tuple[Target, ...]:
             target if before is None else Target(agents=(*before.agents, *target.agents), folder=before.folder)
         )
     return tuple(by_real.values())
-
-
-def _findings(shared: SharedSkill) -> tuple[Finding, ...]:
-    return search_skill({path: file.data for path, file in shared.files.items()})
 
 
 def _require_project(scope: Scope) -> None:

@@ -7,7 +7,6 @@ from upskill.domain.evidence import Evidence
 from upskill.domain.skill import EVIDENCE_FILE
 from upskill.storage.evidence import evidence_from
 from upskill.storage.shared_skill import SharedSkill
-from upskill.workflows.evidence import gather_evidence
 
 Origin = Literal["file", "runs", "none"]
 
@@ -37,5 +36,7 @@ def beside(shared: SharedSkill) -> FoundEvidence:
 
 def measured_here(folder: Path, *, runs_dir: Path, ledger: Path | None) -> FoundEvidence:
     """What the runs in a folder of runs measured."""
+    from upskill.workflows.evidence import gather_evidence  # reads answers and grades them again
+
     evidence = gather_evidence(folder, runs_dir=runs_dir, ledger=ledger)
     return FoundEvidence(evidence, "runs" if evidence.results else "none")
