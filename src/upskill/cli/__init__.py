@@ -20,6 +20,7 @@ COMMANDS = {
     "handoff": "Act as the teacher of a run, by hand or with an agent.",
     "init": "Write an example project that runs without a key.",
     "install": "Copy a skill to where a coding agent looks for it.",
+    "lint": "Check skills for danger, the specification and quality.",
     "list": "List the skills in a folder.",
     "models": "Show what a model name resolves to, its key variable and price.",
     "publish": "Lay out skills with their evidence for installers.",
@@ -35,9 +36,9 @@ COMMANDS = {
 
 GROUPS = {
     "Commands": ("generate", "eval", "trigger", "report", "handoff"),
+    "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
-    "Sharing": ("publish", "install"),
     "This machine": ("models", "settings", "trust", "doctor"),
 }
 """The order of the help. A command that is in no group comes last."""

@@ -42,6 +42,16 @@ class Finding:
         return f"{self.severity}: {self.place}: {self.excerpt} ({self.rule}: {self.reason})"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuleInfo:
+    """A rule as a report lists it, whether it found something or not."""
+
+    id: str
+    severity: Severity
+    reason: str
+    remedy: str
+
+
 class FindingsRefused(UpskillError):
     """A draft with dangerous content was not saved because it was not accepted. `findings` lists everything found."""
 

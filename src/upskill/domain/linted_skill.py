@@ -43,3 +43,12 @@ def counted(findings: Iterable[Finding]) -> Mapping[Severity, int]:
     """How many there are of each severity, from the worst."""
     numbers = Counter(one.severity for one in findings)
     return {severity: numbers[severity] for severity in SEVERITIES}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OtherSkill:
+    """A skill that an agent lists beside others: what it chooses by, and where it is."""
+
+    name: str
+    description: str
+    folder: str
