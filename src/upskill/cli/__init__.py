@@ -16,6 +16,7 @@ COMMANDS = {
     "cases": "Check the cases of a skill, or have a teacher write them.",
     "doctor": "Check that the sandbox works on this machine.",
     "eval": "Measure one or more models with and without a skill.",
+    "evidence": "Write what was measured of a skill beside it.",
     "generate": "Write a skill from a task or a session, and measure it.",
     "handoff": "Act as the teacher of a run, by hand or with an agent.",
     "init": "Write an example project that runs without a key.",
@@ -31,6 +32,7 @@ COMMANDS = {
     "trace": "Show what upskill reads from a recorded session.",
     "trigger": "Measure whether models load a skill when they should.",
     "trust": "Trust the settings file of a project.",
+    "verify": "Check which results beside a skill still hold.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 

@@ -11,7 +11,7 @@ from upskill.domain.evidence import EVIDENCE_FORMAT, Evidence, MeasuredFile, Mea
 from upskill.domain.evidence_rules import contradiction
 from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, SKILL_FILE, Skill, SkillFile
 from upskill.domain.text import on_one_line
-from upskill.errors import SkillInvalid, UsageError
+from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid, UsageError
 from upskill.redaction import redactor_from
 from upskill.storage.foreign_json import parse_json
 from upskill.storage.plain_files import read_plain
@@ -24,6 +24,12 @@ MOST_TEXT_BYTES = 20_000_000
 _EVIDENCE = TypeAdapter(Evidence)
 
 
+class EvidenceInvalid(SkillInvalid):
+    """A file beside a skill is not evidence, whatever it is called."""
+
+    exit_code = EXIT_NOT_SHOWN
+
+
 def evidence_text(evidence: Evidence) -> str:
     """The text of `evidence.json`: equal evidence has equal bytes."""
     value = _EVIDENCE.dump_python(evidence, mode="json")
@@ -31,16 +37,18 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def read_evidence(folder: Path) -> Evidence | None:
-    """The evidence beside a skill; `None` where there is none. Raises `SkillInvalid` for what is not evidence."""
+    """The evidence beside a skill; `None` where there is none. Raises `EvidenceInvalid` for what is not evidence."""
     path = folder / EVIDENCE_FILE
     try:
         return evidence_from(read_plain(path, most=MOST_EVIDENCE_BYTES))
     except FileNotFoundError:
         return None
+    except EngineError as error:
+        raise EvidenceInvalid(on_one_line(error.message)) from None
     except ValueError as error:
-        raise SkillInvalid(
+        raise EvidenceInvalid(
             on_one_line(f"{path}: cannot be read as {EVIDENCE_FORMAT}: {error}"),
-            hint="write it again with `upskill evidence SKILL`",
+            hint="remove it, and write it again with `upskill evidence SKILL`",
         ) from None
 
 
@@ -62,21 +70,28 @@ def read_card(folder: Path) -> str | None:
         data = read_plain(folder / CARD_FILE, most=MOST_EVIDENCE_BYTES)
     except FileNotFoundError:
         return None
+    except EngineError as error:
+        raise EvidenceInvalid(on_one_line(error.message)) from None
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def write_evidence(folder: Path, *, evidence: str, card: str) -> tuple[Path, Path]:
-    """Write both files beside a skill. Raises, before anything is written, where one is there that upskill did not
-    write."""
+def write_files(folder: Path, *, evidence: str, card: str, dry_run: bool = False) -> tuple[Path, Path]:
+    """Write both files beside a skill, and return where they are. Raises, before anything is written, where one is
+    there that upskill did not write."""
     paths = folder / EVIDENCE_FILE, folder / CARD_FILE
-    known = read_evidence(folder)  # raises for a file of somebody else
-    if known is None and read_card(folder) is not None:
+    try:
+        foreign = paths[1] if read_evidence(folder) is None and read_card(folder) is not None else None
+    except EvidenceInvalid:
+        foreign = paths[0]
+    if foreign is not None:
         raise UsageError(
-            f"{paths[1]}: upskill did not write this file and does not overwrite it", hint="rename or remove it"
+            on_one_line(f"{foreign}: upskill did not write this file as it is, and does not overwrite it"),
+            hint="rename or remove it",
         )
-    clean = redactor_from(os.environ).clean_own
-    for path, text in zip(paths, (evidence, card), strict=True):
-        write_text(path, clean(text))
+    if not dry_run:
+        clean = redactor_from(os.environ).clean_own
+        for path, text in zip(paths, (evidence, card), strict=True):
+            write_text(path, clean(text))
     return paths
 
 

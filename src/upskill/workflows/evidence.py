@@ -11,16 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from upskill import __version__, checks, measuring, storage
+from upskill import __version__, measuring, storage
 from upskill.domain import Interval, StudentReport, Verdict, digest_of
 from upskill.domain.evidence import MOST_RESULTS, Evidence, EvidenceResult, MissingLook
 from upskill.domain.evidence_rules import result_contradiction
 from upskill.domain.look import Look
+from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import count, on_one_line
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
+from upskill.reporting.card import card_text
 from upskill.storage import LookLedger, RunRecord
-from upskill.storage.evidence import measured_skill
+from upskill.storage.evidence import evidence_text, measured_skill, write_files
 from upskill.storage.run_folders import HELD_OUT, RUN_FILE, TEACHING_FILE, name_of_run
 from upskill.storage.run_summaries import summarise_run
 from upskill.workflows.evaluating.recompute import Contradiction, recompute
@@ -36,6 +38,29 @@ class GatheredEvidence:
 
     evidence: Evidence
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenEvidence:
+    """Evidence as it was written beside a skill, or would be."""
+
+    evidence: Evidence
+    notes: tuple[str, ...]
+    text: str
+    card: str
+    paths: tuple[Path, ...]
+
+
+def write_evidence(skill: Path, *, runs_dir: Path, ledger: Path | None, dry_run: bool = False) -> WrittenEvidence:
+    """Gather the evidence of a skill and write it beside `SKILL.md`; without results nothing is written."""
+    folder = skill.parent if skill.name == SKILL_FILE else skill
+    found = gather(folder, runs_dir=runs_dir, ledger=ledger)
+    evidence = found.evidence
+    text, card = evidence_text(evidence), card_text(evidence)
+    paths: tuple[Path, ...] = ()
+    if evidence.results:
+        paths = write_files(folder, evidence=text, card=card, dry_run=dry_run)
+    return WrittenEvidence(evidence=evidence, notes=found.notes, text=text, card=card, paths=paths)
 
 
 def gather_evidence(skill: Path, *, runs_dir: Path, ledger: Path | None) -> Evidence:
@@ -85,7 +110,7 @@ def _evaluations(runs_dir: Path) -> Iterator[Path]:
 def _uses(skill: Path) -> dict[str, str]:
     """By digest, what the cases beside the skill are for. A damaged case file says nothing."""
     with suppress(UpskillError):
-        file = storage.read_skill_cases(skill, check_problems=checks.check_problems)
+        file = storage.read_skill_cases(skill, check_problems=lambda _: [])
         return {case.digest: case.use for case in (() if file is None else file.cases) if case.use is not None}
     return {}
 
@@ -291,7 +316,7 @@ def _is_below(path: str, folder: str) -> bool:
     return PurePosixPath(os.path.normpath(path)).is_relative_to(os.path.normpath(folder))
 
 
-def none_found(evidence: Evidence, runs_dir: Path) -> str | None:
+def no_results(evidence: Evidence, runs_dir: Path) -> str | None:
     """Why there is nothing to write; `None` where there is something."""
     if evidence.results:
         return None
