@@ -20,9 +20,11 @@ COMMANDS = {
     "generate": "Write a skill from a task or a session, and measure it.",
     "handoff": "Act as the teacher of a run, by hand or with an agent.",
     "init": "Write an example project that runs without a key.",
+    "install": "Copy a skill to where a coding agent looks for it.",
     "lint": "Check skills for danger, the specification and quality.",
     "list": "List the skills in a folder.",
     "models": "Show what a model name resolves to, its key variable and price.",
+    "publish": "Lay out skills with their evidence for installers.",
     "regrade": "Apply changed checks to the stored answers of a run.",
     "report": "Show a run as an HTML page or as Markdown.",
     "runs": "List past runs and their results; remove old ones.",
@@ -36,10 +38,9 @@ COMMANDS = {
 
 GROUPS = {
     "Commands": ("generate", "eval", "trigger", "report", "handoff"),
-    "Sharing": ("lint",),
+    "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
-    "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "This machine": ("models", "settings", "trust", "doctor"),
 }
 """The order of the help. A command that is in no group comes last."""
