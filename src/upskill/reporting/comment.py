@@ -5,12 +5,12 @@ Markdown as GitHub shows it. Everything foreign (names, paths, cases, excerpts) 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
-from upskill.domain import Evaluation, Purchase, Skill, Trial
-from upskill.domain.finding import Finding
+from upskill.domain import Evaluation, Trial
+from upskill.domain.compared_skill import ComparedSkill, total_purchase
 from upskill.domain.text import count, printable, shortened
 from upskill.reporting.glance import GlanceRow
 from upskill.reporting.glance.headline import lift_words
@@ -19,8 +19,8 @@ from upskill.reporting.glance.names import names_by_model
 from upskill.reporting.glance.rows import rows_of
 from upskill.reporting.glance.text_dumbbell import UNICODE, drawn
 from upskill.reporting.requirements import not_met_line, requirements
-from upskill.reporting.skill_changes import WorseCase, changed_parts, worse_cases
 from upskill.reporting.wording import USUAL, spent_on
+from upskill.reporting.worse_cases import WorseCase, worse_cases
 
 MARKER = "<!-- upskill -->"
 """The first line, by which the comment is found again."""
@@ -29,35 +29,11 @@ MOST_CHARACTERS = 60_000
 _TABLE_CHARACTERS = 30_000
 _ACTS = re.compile(r"(?i)(?:[@#](?=\w)|:(?=//)|\bwww(?=\.))")
 """What GitHub makes a mention or a link of without being asked."""
+_COMMIT = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{32}\b")
 _BAR = 21
 _MOST_CASES, _MOST_FINDINGS, _MOST_PARTS = 20, 10, 12
 _NAME_CHARACTERS, _LINE_CHARACTERS = 80, 300
 _SEVERITIES = {"danger": "dangers", "error": "errors", "warning": "warnings", "caution": "cautions"}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComparedSkill:
-    """One skill of a change: what was measured, or why nothing was."""
-
-    folder: str
-    """As it was typed, or as it was found below a folder that was typed."""
-    evaluation: Evaluation | None = None
-    trials: Iterable[Trial] = ()
-    """Of the evaluation. Gone through once at most."""
-    previous: Skill | None = None
-    """The version it was compared with; `None` for a new skill, which was measured with and without."""
-    unchanged: bool = False
-    """Whether it was left out because it is the same as before."""
-    problem: str | None = None
-    """Why it could not be measured."""
-    findings: tuple[Finding, ...] | None = None
-    """What lint found; `None` where it was not asked."""
-
-    @property
-    def name(self) -> str:
-        """The skill's own name, where it could be read."""
-        folder = self.folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
-        return self.evaluation.skill.name if self.evaluation is not None else folder or self.folder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,38 +44,34 @@ class _Row:
     result: GlanceRow
 
     @property
-    def is_new(self) -> bool:
-        return self.skill.previous is None
+    def compares_versions(self) -> bool:
+        return _compares_versions(self.skill)
 
 
 def comment_text(
     skills: Sequence[ComparedSkill],
     *,
-    base: str | None = None,
+    trials_of: Callable[[Evaluation], Iterable[Trial]] = lambda _: (),
     report_url: str | None = None,
-    command: str | None = None,
 ) -> str:
-    """The whole comment, at most `MOST_CHARACTERS` long.
-
-    `base` names the version compared with, as people know it; `command` is what was typed.
-    """
-    rows = [_Row(skill=one, result=row) for one in skills if one.evaluation for row in _named(rows_of(one.evaluation))]
+    """The whole comment, at most `MOST_CHARACTERS` long. The trials of an evaluation are gone through once."""
+    rows = [_Row(skill=one, result=row) for one in skills if one.evaluation for row in rows_of(one.evaluation)]
     sections = [
         "\n".join([MARKER, f"### {_title(skills)}", "", *_sentences(skills, rows)]),
-        _table(rows, base),
+        _table(rows),
         _changes(skills),
-        *(_worse(one) for one in skills),
+        *(_worse(one, trials_of(one.evaluation)) for one in skills if one.evaluation is not None),
         _lint(skills),
-        _without_result(skills),
+        _not_measured(skills),
         _spending(skills),
-        _footer(command, report_url),
+        "" if report_url is None else f"[Reports, with every answer](<{_address(report_url)}>)",
     ]
     return _fitted([section for section in sections if section])
 
 
-def _named(rows: Sequence[GlanceRow]) -> Iterator[GlanceRow]:
-    names = names_by_model([row.model for row in rows])
-    yield from (replace(row, name=names[row.model]) for row in rows)
+def _compares_versions(one: ComparedSkill) -> bool:
+    """Whether the older side is an older version of the skill, not no skill."""
+    return one.evaluation is not None and any(report.compared[1] == "previous" for report in one.evaluation.students)
 
 
 def _verdicts(skill: ComparedSkill) -> set[str]:
@@ -108,22 +80,22 @@ def _verdicts(skill: ComparedSkill) -> set[str]:
 
 def _title(skills: Sequence[ComparedSkill]) -> str:
     """What a reader must know first: worse before unknown before better."""
-    asked = [one for one in skills if not one.unchanged]
+    asked = [one for one in skills if one.state != "unchanged"]
     if not asked:
         return "upskill: no skill was measured"
     worse = [one for one in asked if "hurts" in _verdicts(one)]
     unknown = [one for one in asked if one.evaluation is None or "invalid" in _verdicts(one)]
     better = [one for one in asked if _verdicts(one) & {"helps", "cheaper"}]
     if worse:
-        new = all(one.previous is None for one in worse)
+        new = not any(map(_compares_versions, worse))
         what = "hurts" if new else "got worse"
         what = "hurt" if new and len(worse) > 1 else what
-        beside = [one for one in unknown if one not in worse]
+        beside = [one for one in unknown if "hurts" not in _verdicts(one)]
         return f"upskill: {_of(worse, asked)} {what}" + (f", {len(beside)} could not be measured" if beside else "")
     if unknown:
         return f"upskill: {_of(unknown, asked)} could not be measured"
     if better:
-        what = "helps" if all(one.previous is None for one in better) else "got better"
+        what = "helps" if not any(map(_compares_versions, better)) else "got better"
         what = "help" if what == "helps" and len(better) > 1 else what
         return f"upskill: {_of(better, asked)} {what}, none is shown to be worse"
     return f"upskill: {count(len(asked), 'skill')} measured, none is shown to be worse"
@@ -151,14 +123,14 @@ def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> Iterato
 def _hurt(row: _Row) -> str:
     result = row.result
     here = f" {result.reach}" if result.reach else ""
-    what = "hurts" if row.is_new else "got worse for"
+    what = "got worse for" if row.compares_versions else "hurts"
     return (
         f"{_text(row.skill.name)} {what} {_text(result.name)}{here}: from {result.before_text} to "
         f"{result.after_text}, {lift_words(result)}."
     )
 
 
-def _table(rows: Sequence[_Row], base: str | None) -> str:
+def _table(rows: Sequence[_Row]) -> str:
     """A row for each skill and model, those that got worse first."""
     if not rows:
         return ""
@@ -178,7 +150,7 @@ def _table(rows: Sequence[_Row], base: str | None) -> str:
         left.pop(0)
     if left:
         lines += ["", f"{len(left)} more rows are in the report."]
-    return "\n".join([*lines, "", _key(ranked, base)])
+    return "\n".join([*lines, "", _key(ranked)])
 
 
 def _table_row(row: _Row) -> str:
@@ -186,7 +158,7 @@ def _table_row(row: _Row) -> str:
     reach = f" {result.reach}" if result.reach else ""
     lift = (result.why or "–") if result.lift is None else f"{result.figures}{reach}"
     cells = (
-        _text(row.skill.name) + (" (new)" if row.is_new else ""),
+        _text(row.skill.name) + (" (new)" if row.skill.is_new else ""),
         _text(result.name),
         f"`{drawn(result, _BAR)}`",
         result.rates,
@@ -196,48 +168,50 @@ def _table_row(row: _Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _key(rows: Sequence[_Row], base: str | None) -> str:
-    """What the dots are: of changed skills the two versions, of new ones without and with the skill."""
+def _key(rows: Sequence[_Row]) -> str:
+    """What the dots are: of changed skills the two versions, of others without and with the skill."""
     said = []
-    if any(not row.is_new for row in rows):
-        before = "before" if base is None else f"at {_text(base)}"
+    if versions := [row.skill for row in rows if row.compares_versions]:
+        base = versions[0].compared_with
+        before = "before" if base is None else f"at {_text(_short(base))}"
         said.append(f"{UNICODE.hollow} {before}, {UNICODE.filled} with this change")
-    if any(row.is_new for row in rows):
-        new = "new skills: " if said else ""
+    if len(versions) < len(rows):
+        new = "new skills: " if versions else ""
         said.append(f"{new}{UNICODE.hollow} without the skill, {UNICODE.filled} with the skill")
     if any(row.result.clarity == "unclear" for row in rows):
         said.append(f"{UNICODE.unclear * 2} not clear")
     return f"<sub>{'; '.join(said)}</sub>"
 
 
+def _short(version: str) -> str:
+    """A commit as people write it."""
+    return _COMMIT.sub(r"\1", version)
+
+
 def _changes(skills: Sequence[ComparedSkill]) -> str:
     lines = []
     for one in skills:
-        if one.evaluation is None or one.previous is None:
-            continue
-        parts = changed_parts(one.previous, one.evaluation.skill)
-        more = f", {len(parts) - _MOST_PARTS} more" if len(parts) > _MOST_PARTS else ""
-        said = ", ".join(_text(part) for part in parts[:_MOST_PARTS]) + more
-        if said:
-            lines.append(f"- {_text(one.name)}: {said}")
+        if one.changed:
+            more = f", {len(one.changed) - _MOST_PARTS} more" if len(one.changed) > _MOST_PARTS else ""
+            lines.append(f"- {_text(one.name)}: {', '.join(map(_text, one.changed[:_MOST_PARTS]))}{more}")
     return "\n".join(["**What changed**", "", *lines]) if lines else ""
 
 
-def _worse(one: ComparedSkill) -> str:
+def _worse(one: ComparedSkill, trials: Iterable[Trial]) -> str:
     """The cases of one skill that pass less often, folded; one case alone can differ by chance."""
     if one.evaluation is None:
         return ""
-    found = worse_cases(one.evaluation, one.trials)
+    found = worse_cases(one.evaluation, trials)
     if not found:
         return ""
     names = names_by_model([report.student.name for report in one.evaluation.students])
     cases = len({case.case_id for case in found})
-    now = "with the skill" if one.previous is None else "now"
+    now = "now" if _compares_versions(one) else "with the skill"
     lines = [_worse_line(case, names[case.model], now) for case in found[:_MOST_CASES]]
     if len(found) > _MOST_CASES:
         lines.append(f"- {len(found) - _MOST_CASES} more in the report")
     passes = "passes" if cases == 1 else "pass"
-    than = "with the skill than without it" if one.previous is None else "than before"
+    than = "than before" if _compares_versions(one) else "with the skill than without it"
     head = f"{count(cases, 'case')} of {_html(one.name)} {passes} less often {than}"
     return "\n".join(
         [f"<details><summary>{head}</summary>", "", *lines, "", "A single case can differ by chance.", "</details>"]
@@ -271,13 +245,13 @@ def _lint(skills: Sequence[ComparedSkill]) -> str:
     return "\n".join([f"**Lint**: {said}", *([""] if lines else []), *lines[:_MOST_FINDINGS], *more])
 
 
-def _without_result(skills: Sequence[ComparedSkill]) -> str:
+def _not_measured(skills: Sequence[ComparedSkill]) -> str:
     lines = [
         f"- {_text(one.name)}: {markdown_text(shortened(one.problem, _LINE_CHARACTERS))}"
         for one in skills
         if one.problem is not None
     ]
-    if unchanged := [one for one in skills if one.unchanged]:
+    if unchanged := [one for one in skills if one.state == "unchanged"]:
         names = ", ".join(_text(one.name) for one in unchanged[:_MOST_PARTS])
         more = f" and {len(unchanged) - _MOST_PARTS} more" if len(unchanged) > _MOST_PARTS else ""
         lines.append(f"- unchanged: {names}{more}")
@@ -289,25 +263,12 @@ def _spending(skills: Sequence[ComparedSkill]) -> str:
     bought = [one.evaluation.bought for one in skills if one.evaluation is not None]
     if not bought:
         return ""
-    costs = [one.cost for one in bought if one.calls]
-    total = Purchase(
-        calls=sum(one.calls for one in bought),
-        failed_calls=sum(one.failed_calls for one in bought),
-        tokens=sum(one.tokens for one in bought),
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-        reused=sum(one.reused for one in bought),
-    )
+    total = total_purchase(bought)
     return f"This push: {markdown_text(spent_on(total))}, {count(total.reused, 'answer')} from the cache."
 
 
-def _footer(command: str | None, report_url: str | None) -> str:
-    parts = []
-    if report_url is not None:
-        parts.append(f"[Reports, with every answer](<{report_url.replace('>', '%3E').replace('<', '%3C')}>)")
-    if command is not None:
-        clean = " ".join(command.replace("`", "'").split())
-        parts.append(f"To reproduce it:\n\n```sh\n{clean}\n```")
-    return "\n\n".join(parts)
+def _address(url: str) -> str:
+    return "".join(url.split()).replace("<", "%3C").replace(">", "%3E")
 
 
 def _text(text: str) -> str:

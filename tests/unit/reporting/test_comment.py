@@ -10,9 +10,11 @@ from markdown_it import MarkdownIt
 
 from unit.reporting.evaluations import ANY, arm, errored, evaluation, lift, report, scored
 from upskill.domain import Arm, Evaluation, Interval, Purchase, Skill, SkillFile, StudentReport, Trial
+from upskill.domain.compared_skill import ComparedSkill
 from upskill.domain.finding import Finding
-from upskill.reporting.comment import MARKER, MOST_CHARACTERS, ComparedSkill, comment_text
-from upskill.reporting.skill_changes import changed_parts, worse_cases
+from upskill.domain.skill_changes import changed_parts
+from upskill.reporting.comment import MARKER, MOST_CHARACTERS, comment_text
+from upskill.reporting.worse_cases import worse_cases
 
 HOSTILE = [
     "a|b",
@@ -57,16 +59,22 @@ def compared_report(verdict: str, mean: float, **changes: Any) -> StudentReport:
 
 def changed(verdict: str, mean: float, name: str = "tarnctl", **changes: Any) -> ComparedSkill:
     measured = evaluation(compared_report(verdict, mean), skill=skill(name))
-    values: dict[str, Any] = {"folder": f"skills/{name}", "evaluation": measured, "previous": skill(name, body="old")}
+    values: dict[str, Any] = {
+        "folder": f"skills/{name}",
+        "name": name,
+        "evaluation": measured,
+        "compared_with": f"git:{'1a2b3c4d' * 5}",
+        "changed": ("body",),
+    }
     return ComparedSkill(**(values | changes))
 
 
 WORSE = changed("hurts", -0.3)
 BETTER = changed("helps", 0.3, "invoices")
 UNDECIDED = changed("undecided", 0.05, "notes")
-NEW = ComparedSkill(folder="skills/new", evaluation=evaluation(skill=skill("new")))
-BROKEN = ComparedSkill(folder="skills/broken", problem="skills/broken/SKILL.md: has no frontmatter")
-SAME = ComparedSkill(folder="skills/same", unchanged=True)
+NEW = ComparedSkill(folder="skills/new", name="new", evaluation=evaluation(skill=skill("new")), is_new=True)
+BROKEN = ComparedSkill(folder="skills/broken", name="broken", state="failed", problem="SKILL.md has no frontmatter")
+SAME = ComparedSkill(folder="skills/same", name="same", state="unchanged")
 
 
 def finding(severity: Any = "danger", **changes: Any) -> Finding:
@@ -91,7 +99,7 @@ def title(*skills: ComparedSkill) -> str:
         ((NEW,), "1 skill helps, none is shown to be worse"),
         ((NEW, NEW), "2 skills help, none is shown to be worse"),
         ((UNDECIDED,), "1 skill measured, none is shown to be worse"),
-        ((ComparedSkill(folder="n", evaluation=evaluation(report(verdict="hurts"))),), "1 skill hurts"),
+        ((replace(NEW, evaluation=evaluation(report(verdict="hurts"))),), "1 skill hurts"),
         ((SAME,), "no skill was measured"),
         ((), "no skill was measured"),
     ],
@@ -101,11 +109,11 @@ def test_the_title_says_first_what_got_worse(skills: tuple[ComparedSkill, ...], 
 
 
 def test_the_table_has_the_worst_row_first_and_a_dumbbell_in_each() -> None:
-    text = comment_text([BETTER, NEW, UNDECIDED, WORSE], base="main (1a2b3c4)")
+    text = comment_text([BETTER, NEW, UNDECIDED, WORSE])
     rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
     assert rows[0] == "| tarnctl | haiku | `····●━━━━━○··········` | 50% → 20% | −30 (−50 to −10) | ▼ hurts |"
     assert [row.split(" | ")[0] for row in rows] == ["| tarnctl", "| notes", "| invoices", "| new (new)"]
-    assert "○ at main (1a2b3c4), ● with this change; new skills: ○ without the skill" in text
+    assert "○ at git:1a2b3c4d, ● with this change; new skills: ○ without the skill" in text
     assert "**tarnctl got worse for haiku: from 50% to 20%, −30 points (95% CI −50 to −10).**" in text
 
 
@@ -139,7 +147,7 @@ def test_cases_that_pass_less_often_are_named_the_largest_drop_first() -> None:
         ("drops", 2, 0, 2),
         ("slips", 2, 1, 2),
     ]
-    text = comment_text([replace(WORSE, trials=trials())])
+    text = comment_text([WORSE], trials_of=lambda _: trials())
     assert "2 cases of tarnctl pass less often than before" in text
     assert "- drops (haiku): 2 of 2 passed, now 0\n- slips (haiku): 2 of 2 passed, now 1\n" in text
 
@@ -156,13 +164,13 @@ def test_lint_is_counted_and_dangers_are_named_first() -> None:
 
 def test_what_was_not_measured_says_why() -> None:
     text = comment_text([BROKEN, SAME, BETTER])
-    assert "**Not measured**\n\n- broken: skills/broken/SKILL.md: has no frontmatter\n- unchanged: same\n" in text
+    assert "**Not measured**\n\n- broken: SKILL.md has no frontmatter\n- unchanged: same\n" in text
 
 
 def test_a_requirement_that_is_not_met_is_said() -> None:
     required = replace(evaluation(compared_report("undecided", 0.1)), required="helps")
     text = comment_text([replace(UNDECIDED, evaluation=required)])
-    assert "tarnctl: not met: --require helps, haiku is undecided." in text
+    assert "notes: not met: --require helps, haiku is undecided." in text
 
 
 def priced(calls: int, cost: float | None, reused: int) -> ComparedSkill:
@@ -176,31 +184,35 @@ def test_the_cost_of_this_push_is_summed_over_the_skills() -> None:
     assert "24 calls (price unknown)" in comment_text([priced(20, 0.5, 4), priced(4, None, 0)])
 
 
-def test_the_command_is_in_a_fence_that_it_cannot_close() -> None:
-    text = comment_text([BETTER], command="upskill eval 'a```\nb'", report_url="https://github.com/o/r/x>y")
-    assert "```sh\nupskill eval 'a''' b'\n```" in text
-    assert "](<https://github.com/o/r/x%3Ey>)" in text
+def test_the_address_of_the_report_cannot_end_its_link() -> None:
+    text = comment_text([BETTER], report_url="https://github.com/o/r/x> y")
+    assert text.endswith("[Reports, with every answer](<https://github.com/o/r/x%3Ey>)\n")
 
 
 def everywhere(text: str) -> list[ComparedSkill]:
-    """A skill whose every name, path, case and reason is this text."""
+    """A skill whose every name, path and reason is this text."""
     model = compared_report("hurts", -0.3, student=replace(report().student, name=text))
     measured = evaluation(model, skill=skill(text))
-    files = (SkillFile(path=text, size=1, sha256="5"),)
-    runs = [
-        scored(passed, student=text, case=text, arm=name) for name, passed in zip(SIDES, (True, False), strict=True)
-    ]
     found = finding(file=text, reason=text, rule=text, excerpt=text)
-    whole = ComparedSkill(
-        folder=text, evaluation=measured, previous=skill(text, files=files), trials=runs, findings=(found,)
-    )
-    return [whole, ComparedSkill(folder=text, problem=text), ComparedSkill(folder=text, unchanged=True)]
+    whole = changed("hurts", -0.3, text, evaluation=measured, compared_with=text, changed=(text,), findings=(found,))
+    return [
+        replace(whole, folder=text),
+        ComparedSkill(folder=text, name=text, state="failed", problem=text),
+        ComparedSkill(folder=text, name=text, state="unchanged"),
+    ]
+
+
+def hostile_comment(text: str, *, times: int = 1) -> str:
+    """A comment in which this text is also the name of a model and of a case."""
+    sides = zip(SIDES, (True, False), strict=True)
+    runs = [scored(passed, student=text, case=text, arm=name) for name, passed in sides]
+    return comment_text([one for _ in range(times) for one in everywhere(text)], trials_of=lambda _: runs)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_foreign_text_is_only_text(text: str) -> None:
-    written = comment_text(everywhere(text), base=text)
-    plain = RENDERER.render(comment_text(everywhere("plain"), base="plain"))
+    written = hostile_comment(text)
+    plain = RENDERER.render(hostile_comment("plain"))
     rendered = RENDERER.render(written)
     assert re.findall(r"</?[a-zA-Z]\w*", rendered) == re.findall(r"</?[a-zA-Z]\w*", plain)
     assert written.count(MARKER) == 1
@@ -211,8 +223,7 @@ def test_foreign_text_is_only_text(text: str) -> None:
 
 
 def test_a_change_of_very_many_skills_fits_and_says_what_is_left_out() -> None:
-    many = [one for _ in range(60) for one in everywhere("@" * 80)]
-    text = comment_text(many)
+    text = hostile_comment("@a" * 40, times=60)
     assert len(text) <= MOST_CHARACTERS
     assert "more rows are in the report" in text
     assert "The rest is left out because the comment would be too long" in text
@@ -220,6 +231,6 @@ def test_a_change_of_very_many_skills_fits_and_says_what_is_left_out() -> None:
 
 @pytest.mark.parametrize("measured", ANY, ids=range(len(ANY)))
 def test_every_kind_of_result_can_be_commented(measured: Evaluation) -> None:
-    text = comment_text([ComparedSkill(folder="skills/x", evaluation=measured)])
+    text = comment_text([ComparedSkill(folder="skills/x", name="x", evaluation=measured)])
     assert text.startswith(f"{MARKER}\n### upskill: ")
     assert "None" not in text
