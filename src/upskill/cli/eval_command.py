@@ -93,7 +93,11 @@ class _Runs(click.ParamType[int | None]):
 @click.option(
     "--ceiling", is_flag=True, help="Also measure without the skill but with the passage that each case names."
 )
-@click.option("--compare", metavar="previous:PATH", help="Compare with an older version of the skill.")
+@click.option(
+    "--compare",
+    metavar="git:REF|previous:PATH",
+    help="Compare with an older version of the skill: as it was in a commit of its repository, or a folder.",
+)
 @click.option(
     "--min-lift",
     type=float,
@@ -158,10 +162,12 @@ def command(
     from upskill.domain.other_skills import read_among
     from upskill.workflows.evaluate_skill import evaluate
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+    from upskill.workflows.evaluating.previous_version import opened_previous, read_compare
     from upskill.workflows.evaluating.resume import resume as resume_run
     from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.progress import SILENT_RUN
 
+    older = read_compare(compare)
     files = options.asked_formats("eval", settings)
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
@@ -175,7 +181,8 @@ def command(
                 agent_bin=agent_bin,
                 skill=skill,
                 case_file=case_file,
-                previous=_previous(compare),
+                previous=older.folder,
+                previous_revision=older.revision,
                 among=read_among(among),
             )
             evaluation = resume_run(resume, typed=typed, progress=progress)
@@ -191,7 +198,8 @@ def command(
                 baseline=not no_baseline,
                 ceiling="beside" if ceiling else None,
                 min_lift=min_lift,
-                previous=_previous(compare),
+                previous=older.folder,
+                previous_revision=older.revision,
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
                 among=read_among(among),
@@ -200,7 +208,9 @@ def command(
             chosen = options.resolved(settings)
             if dry_run:
                 announce = partial(print_lines, err=True)
-                _show_plan(prepare(order, chosen.values, announce=announce, needs_keys=False), as_json=as_json)
+                with opened_previous(order) as opened:
+                    planned = prepare(opened, chosen.values, announce=announce, needs_keys=False)
+                _show_plan(planned, as_json=as_json)
                 return EXIT_DONE
             evaluation = evaluate(
                 order,
@@ -235,15 +245,6 @@ def _agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:
     if isinstance(progress, TrialProgress):
         progress.show_plan()
     return ask_to_spend(estimate)
-
-
-def _previous(compare: str | None) -> Path | None:
-    if compare is None:
-        return None
-    word, _, path = compare.partition(":")
-    if word != "previous" or not path:
-        raise UsageError(f"--compare {compare}: is not understood", hint="write --compare previous:PATH")
-    return Path(path)
 
 
 def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:

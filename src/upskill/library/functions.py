@@ -20,6 +20,7 @@ from upskill.library.results import EvaluationResult, GenerationResult, TraceRes
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend
 from upskill.settings import ResolvedSettings, resolve_settings
+from upskill.storage import GIT_PREFIX
 from upskill.teaching.case_split import read_counts
 from upskill.traces.digesting import DEFAULT_BUDGET
 from upskill.workflows import evaluate_skill as evaluating
@@ -56,13 +57,14 @@ def evaluate(
 ) -> EvaluationResult:
     """Measure each model with and without the skill, as `upskill eval` does.
 
-    `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill. `ceiling`
-    also asks without the skill but with the passage of the case in the prompt. `among` are other skills that lie
-    beside this one in every arm: folders of skills, a number of those that ship with upskill, `"bundled"`. If nothing
-    has changed since an earlier evaluation, its recorded verdict is returned, unless `fresh` is given. `resume`
-    continues an interrupted run.
+    `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill: a folder,
+    or `"git:REF"` for the skill as it was in a commit of its repository. `ceiling` also asks without the skill but with
+    the passage of the case in the prompt. `among` are other skills that lie beside this one in every arm: folders of
+    skills, a number of those that ship with upskill, `"bundled"`. If nothing has changed since an earlier evaluation,
+    its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
     `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path.
     """
+    older = _previous(previous)
     order = evaluating.EvaluationOrder(
         skill=Path(skill),
         case_file=None if tests is None else Path(tests),
@@ -70,7 +72,8 @@ def evaluate(
         baseline=not no_baseline,
         ceiling="beside" if ceiling else None,
         min_lift=min_lift,
-        previous=None if previous is None else Path(previous),
+        previous=older.folder,
+        previous_revision=older.revision,
         fresh=fresh,
         sandbox=_backend(sandbox),
         among=_among(among),
@@ -109,12 +112,14 @@ def resume(
     """
 
     def work() -> EvaluationResult:
+        older = _previous(previous)
         typed = evaluating.TypedAgain(
             settings=_resolved("resume()", dict(settings)),
             sandbox=_backend(sandbox),
             skill=None if skill is None else Path(skill),
             case_file=None if tests is None else Path(tests),
-            previous=None if previous is None else Path(previous),
+            previous=older.folder,
+            previous_revision=older.revision,
             among=_among(among),
             agent_bin=None if agent_bin is None else Path(agent_bin),
         )
@@ -334,6 +339,13 @@ def _backend(sandbox: Backend) -> Backend:
     if sandbox not in get_args(Backend):
         raise UsageError(f"sandbox must be {' or '.join(get_args(Backend))}, not {sandbox!r}")
     return sandbox
+
+
+def _previous(previous: PathLike | None) -> evaluating.Previous:
+    """A text that begins with `git:` is a revision; a path never is, whatever it is called."""
+    if isinstance(previous, str) and previous.startswith(GIT_PREFIX):
+        return evaluating.read_compare(previous)
+    return evaluating.Previous(folder=None if previous is None else Path(previous))
 
 
 def _among(among: OtherSkillsLike | Sequence[OtherSkillsLike]) -> Among:

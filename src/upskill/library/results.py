@@ -45,7 +45,8 @@ class EvaluationResult:
         return self.students[0].verdict
 
     def meets(self, required: Required = "helps") -> bool:
-        """Whether the skill helps every model, as `--require` asks; `helps-here`: at least on these cases."""
+        """Whether the skill helps every model, as `--require` asks; `helps-here`: at least on these cases; `no-harm`:
+        whether it hurts none."""
         return all(meets(required, verdict=report.verdict, claim=report.claim) for report in self.students)
 
     def trials(self) -> Iterator[Trial]:
