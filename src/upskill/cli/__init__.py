@@ -19,6 +19,7 @@ COMMANDS = {
     "generate": "Write a skill from a task or a session, and measure it.",
     "handoff": "Act as the teacher of a run, by hand or with an agent.",
     "init": "Write an example project that runs without a key.",
+    "lint": "Check skills for danger, the specification and quality.",
     "list": "List the skills in a folder.",
     "models": "Show what a model name resolves to, its key variable and price.",
     "regrade": "Apply changed checks to the stored answers of a run.",
@@ -33,6 +34,7 @@ COMMANDS = {
 
 GROUPS = {
     "Commands": ("generate", "eval", "trigger", "report", "handoff"),
+    "Sharing": ("lint",),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
     "This machine": ("models", "settings", "trust", "doctor"),
