@@ -75,9 +75,9 @@ class ComparedSkills:
 
 
 def total_purchase(purchases: Iterable[Purchase]) -> Purchase:
-    """The sum; the cost is unknown where that of any calls is."""
+    """The sum; the cost is unknown where one is."""
     bought = tuple(purchases)
-    costs = [one.cost if one.calls else 0.0 for one in bought]
+    costs = [one.cost for one in bought]
     ages = [one.oldest_reused_days for one in bought if one.oldest_reused_days is not None]
     return Purchase(
         calls=sum(one.calls for one in bought),

@@ -6,11 +6,11 @@ Markdown as GitHub shows it. Everything foreign (names, paths, cases, excerpts) 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from upskill.domain import Evaluation, Trial
-from upskill.domain.compared_skill import ComparedSkill, total_purchase
+from upskill.domain.compared_skill import ComparedSkill
 from upskill.domain.text import count, printable, shortened
 from upskill.reporting.glance import GlanceRow
 from upskill.reporting.glance.headline import lift_words
@@ -263,8 +263,14 @@ def _spending(skills: Sequence[ComparedSkill]) -> str:
     bought = [one.evaluation.bought for one in skills if one.evaluation is not None]
     if not bought:
         return ""
-    total = total_purchase(bought)
-    return f"This push: {markdown_text(spent_on(total))}, {count(total.reused, 'answer')} from the cache."
+    costs = [one.cost for one in bought if one.calls]
+    total = replace(
+        bought[0],
+        calls=sum(one.calls for one in bought),
+        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+    )
+    reused = sum(one.reused for one in bought)
+    return f"This push: {markdown_text(spent_on(total))}, {count(reused, 'answer')} from the cache."
 
 
 def _address(url: str) -> str:
