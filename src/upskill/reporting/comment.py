@@ -139,7 +139,7 @@ def _table(rows: Sequence[_Row]) -> str:
         rows, key=lambda row: order.index(row.result.verdict) if row.result.verdict in order else len(order)
     )
     lines = [
-        f"| Skill | Model | 0% to 100% | Pass rate | Lift in points ({USUAL}) | Verdict |",
+        f"| Skill | Model | Verdict | 0% to 100% | Pass rate | Lift in points ({_unbroken(USUAL)}) |",
         "|---|---|---|---|---|---|",
     ]
     room = _TABLE_CHARACTERS
@@ -155,17 +155,24 @@ def _table(rows: Sequence[_Row]) -> str:
 
 def _table_row(row: _Row) -> str:
     result = row.result
-    reach = f" {result.reach}" if result.reach else ""
-    lift = (result.why or "–") if result.lift is None else f"{result.figures}{reach}"
+    if result.lift is None:
+        lift = markdown_text(shortened(result.why or "–", _LINE_CHARACTERS))
+    else:
+        lift = _unbroken(result.figures) + (f" {markdown_text(result.reach)}" if result.reach else "")
     cells = (
         _text(row.skill.name) + (" (new)" if row.skill.is_new else ""),
         _text(result.name),
+        _unbroken(f"{result.sign} {result.verdict}"),
         f"`{drawn(result, _BAR)}`",
-        result.rates,
-        markdown_text(shortened(lift, _LINE_CHARACTERS)),
-        f"{result.sign} {result.verdict}",
+        _unbroken(result.rates),
+        lift,
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _unbroken(text: str) -> str:
+    """Text of ours that stays on one line in a narrow column."""
+    return markdown_text(text).replace(" ", "\u00a0")
 
 
 def _key(rows: Sequence[_Row]) -> str:

@@ -110,8 +110,8 @@ def test_the_title_says_first_what_got_worse(skills: tuple[ComparedSkill, ...], 
 
 def test_the_table_has_the_worst_row_first_and_a_dumbbell_in_each() -> None:
     text = comment_text([BETTER, NEW, UNDECIDED, WORSE])
-    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
-    assert rows[0] == "| tarnctl | haiku | `····●━━━━━○··········` | 50% → 20% | −30 (−50 to −10) | ▼ hurts |"
+    rows = [line.replace("\u00a0", " ") for line in text.splitlines() if line.startswith("| ")][1:]
+    assert rows[0] == "| tarnctl | haiku | ▼ hurts | `····●━━━━━○··········` | 50% → 20% | −30 (−50 to −10) |"
     assert [row.split(" | ")[0] for row in rows] == ["| tarnctl", "| notes", "| invoices", "| new (new)"]
     assert "○ at git:1a2b3c4d, ● with this change; new skills: ○ without the skill" in text
     assert "**tarnctl got worse for haiku: from 50% to 20%, −30 points (95% CI −50 to −10).**" in text
