@@ -94,3 +94,9 @@ def test_every_input_is_explained() -> None:
     rows = dict(re.findall(r"^\| `([\w-]+)` \| `?([^`|]*?)`? \|", page, re.MULTILINE))
     defaults = {name: str(one.get("default", "required")) for name, one in METADATA["inputs"].items()}
     assert rows == {name: default or "none" for name, default in defaults.items()}
+
+
+def test_the_page_shows_the_example() -> None:
+    page = (ROOT / "docs" / "how-to" / "gate-a-pull-request.md").read_text(encoding="utf-8")
+    _, _, example = EXAMPLE.read_text(encoding="utf-8").partition("\n")
+    assert f"```yaml\n{example}```" in page
