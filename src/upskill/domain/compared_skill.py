@@ -1,6 +1,5 @@
 """The skills of one `upskill eval`: what was found for each, or why it was not measured."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -27,7 +26,9 @@ class ComparedSkill:
     hint: str | None = None
     """What to do about the problem."""
     compared_with: str | None = None
-    """The older version to compare with, `git:` and a commit, or a folder; `None` where no skill is the comparison."""
+    """The older version to compare with, as it was typed: `git:HEAD~1`; `None` where no skill is the comparison."""
+    commit: str | None = None
+    """The commit of that version, by its full id."""
     is_new: bool = False
     """Whether an older version was asked for and does not have this skill, so that it is measured against no skill."""
     changed: tuple[str, ...] = ()
@@ -72,19 +73,3 @@ class ComparedSkills:
         if self.interrupted or EXIT_INTERRUPTED in codes:
             return EXIT_INTERRUPTED
         return next((code for code in (EXIT_FAILED, EXIT_NOT_SHOWN) if code in codes), EXIT_DONE)
-
-
-def total_purchase(purchases: Iterable[Purchase]) -> Purchase:
-    """The sum; the cost is unknown where one is."""
-    bought = tuple(purchases)
-    costs = [one.cost for one in bought]
-    ages = [one.oldest_reused_days for one in bought if one.oldest_reused_days is not None]
-    return Purchase(
-        calls=sum(one.calls for one in bought),
-        failed_calls=sum(one.failed_calls for one in bought),
-        tokens=sum(one.tokens for one in bought),
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-        lost=sum(one.lost for one in bought),
-        reused=sum(one.reused for one in bought),
-        oldest_reused_days=max(ages, default=None),
-    )

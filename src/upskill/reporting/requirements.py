@@ -49,8 +49,8 @@ def requirements(evaluation: Evaluation) -> tuple[Requirement, ...]:
 
 
 def generate_requirements(generated: GenerateResult, required: Required | None) -> tuple[Requirement, ...]:
-    """What was required of a `generate`: every student is helped on held-out cases, or hurt by none of them, and no case
-    is made worse."""
+    """What was required of a `generate`: every student is helped (`no-harm`: none is hurt) on held-out cases, and no
+    case is made worse."""
     if required is None:
         return ()
     unmet = {

@@ -65,13 +65,15 @@ def evaluate(
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
     parent: ParentRun | None = None,
+    announced: bool = False,
 ) -> Evaluation:
     """Evaluate a skill that has cases. Raises before any call if it could not succeed; later it returns a result.
 
-    `client` is one through which something was bought before, so that its caps hold for both.
+    `client` is one through which something was bought before, so that its caps hold for both. `announced`: servers and
+    aliases that were not typed have been named.
     """
     client = parent.client if parent is not None else client or client_for(settings.values)
-    announce = progress.note if parent is None else lambda _: None
+    announce = progress.note if parent is None and not announced else lambda _: None
     prepared = prepare(order, settings.values, progress=progress, announce=announce)
     asked = prepared.plan.students
     earlier = None if parent is not None else earlier_looks(prepared, settings.values)

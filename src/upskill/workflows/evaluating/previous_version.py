@@ -19,6 +19,10 @@ _COMMIT = re.compile(r"git:([0-9a-f]{40}|[0-9a-f]{64})")
 class SameVersion(UsageError):
     """Both versions are equal, so there is nothing to compare."""
 
+    def __init__(self, message: str, *, commit: str) -> None:
+        super().__init__(message)
+        self.commit = commit
+
 
 class Previous(NamedTuple):
     """Where an older version is; both are `None` where none was asked for."""
@@ -63,5 +67,6 @@ def opened_previous(order: EvaluationOrder) -> Iterator[EvaluationOrder]:
             error.hint = "leave out --compare, or compare with another version"
             raise
         if previous.digest == current.digest:
-            raise SameVersion(f"{order.skill}: is the same in {asked}, so there is nothing to compare")
+            same = f"{order.skill}: is the same in {asked}, so there is nothing to compare"
+            raise SameVersion(same, commit=version.commit)
         yield replace(order, previous=version.folder, previous_revision=version.name)
