@@ -10,8 +10,13 @@ from upskill.domain.text import estimate_tokens, estimated_tokens
 SKILL_FILE = "SKILL.md"
 META_FILE = "skill_meta.json"
 META_FORMAT = "upskill.skill/1"
-NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"})
-"""The answers are in there: in any spelling, these never reach a student and never change the digest."""
+EVIDENCE_FILE = "evidence.json"
+CARD_FILE = "evidence.md"
+SIGNATURE_FILE = f"{EVIDENCE_FILE}.sigstore.json"
+EVIDENCE_FILES = frozenset({EVIDENCE_FILE, CARD_FILE, SIGNATURE_FILE})
+"""What travels beside a skill to show what it was measured to do."""
+NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"}) | EVIDENCE_FILES
+"""Cases, answers and results: in any spelling, these never reach a student and never change the digest."""
 NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules"})
 SPECIFIED_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 MOST_CHARACTERS = {"name": 64, "description": 1024, "compatibility": 500}
