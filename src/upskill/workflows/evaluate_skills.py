@@ -140,9 +140,9 @@ def evaluate_skills(
         if one.prepared is None:
             done.append(one.skill)
         elif interrupted:
-            done.append(_not_started(one, "interrupted before its turn"))
+            done.append(_not_started(one, "interrupted before its turn", "evaluate it again"))
         elif (why := _why_not(one, one.prepared, client)) is not None:
-            done.append(_not_started(one, why))
+            done.append(_not_started(one, *why))
         else:
             try:
                 found = _evaluated(one, one.prepared, settings=settings, progress=progress, client=client)
@@ -150,7 +150,7 @@ def evaluate_skills(
                 interrupted = found.interrupted
             except KeyboardInterrupt:
                 interrupted = True
-                done.append(_not_started(one, "interrupted before its first answer"))
+                done.append(_not_started(one, "interrupted before its first answer", "evaluate it again"))
             except UpskillError as error:
                 done.append(_failed(one.skill, error))
     return ComparedSkills(
@@ -223,19 +223,19 @@ def _known_states(prepared: PreparedEvaluation, settings: Settings) -> tuple[Qua
     return prepared.qualifications if same else ()
 
 
-def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: MeteredClient) -> str | None:
-    """Why a skill is not begun: nothing could be bought for it."""
+def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: MeteredClient) -> tuple[str, str] | None:
+    """Why a skill is not begun, because nothing could be bought for it, and what to do; `None` where it is."""
     if planned.recorded:
         return None
     if (cap := client.exhausted) is not None:
-        return f"stopped at {cap} before its turn"
+        return f"stopped at {cap} before its turn", f"raise it with {' '.join(cap.option)}, or evaluate it by itself"
     if all(endpoint.model in client.down for endpoint in prepared.endpoints.values()):
-        return f"the server of {', '.join(prepared.endpoints)} stopped answering before its turn"
+        return f"{', '.join(prepared.endpoints)} stopped answering before its turn", "start the server again"
     return None
 
 
-def _not_started(planned: PlannedSkill, why: str) -> ComparedSkill:
-    return replace(planned.skill, state="not started", problem=why, hint="evaluate it again")
+def _not_started(planned: PlannedSkill, why: str, hint: str) -> ComparedSkill:
+    return replace(planned.skill, state="not started", problem=why, hint=hint)
 
 
 def _unread(folder: Path) -> ComparedSkill:
