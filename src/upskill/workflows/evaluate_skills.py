@@ -72,7 +72,8 @@ def find_targets(paths: Iterable[Path]) -> tuple[Path, ...]:
     """The skills that are named, and those in folders that are named, each once. Raises where a path has none."""
     found: dict[Path, Path] = {}
     for path in paths:
-        below = [path] if _is_skill(path) else list(storage.find_skills(path))
+        path = path.parent if path.name == SKILL_FILE and path.is_file() else path
+        below = list(storage.find_skills(path))  # of a skill: itself
         if not below:
             storage.read_skill(path)  # says what is wrong with it
         for folder in below:
@@ -239,8 +240,7 @@ def _not_started(planned: PlannedSkill, why: str, hint: str) -> ComparedSkill:
 
 
 def _unread(folder: Path) -> ComparedSkill:
-    root = folder.parent if folder.name == SKILL_FILE else folder
-    return ComparedSkill(folder=folder.as_posix(), name=on_one_line(root.resolve().name))
+    return ComparedSkill(folder=folder.as_posix(), name=on_one_line(folder.resolve().name))
 
 
 def _failed(skill: ComparedSkill, error: UpskillError) -> ComparedSkill:
