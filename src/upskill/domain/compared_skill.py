@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain.evaluation import Evaluation, Purchase, Required
+from upskill.domain.finding import Finding
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 
 SkillState = Literal["measured", "unchanged", "failed", "not started"]
@@ -30,6 +31,10 @@ class ComparedSkill:
     """The commit of that version, by its full id."""
     is_new: bool = False
     """Whether an older version was asked for and does not have this skill, so that it is measured against no skill."""
+    changed: tuple[str, ...] = ()
+    """The parts that differ from the older version: `description`, `body`, `frontmatter`, paths of other files."""
+    findings: tuple[Finding, ...] | None = None
+    """What lint found in it; `None` where that was not searched."""
 
     def exit_code(self) -> int:
         """The exit code that this skill by itself gives the command."""

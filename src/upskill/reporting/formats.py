@@ -79,13 +79,14 @@ def _comment(result: Result) -> str:
     from upskill.reporting.comment import comment_text
 
     name = result.evaluation.skill.name
-    return comment_text([ComparedSkill(folder=name, name=name, evaluation=result.evaluation)], report_url=None)
+    skill = ComparedSkill(folder=name, name=name, evaluation=result.evaluation)
+    return comment_text([skill], trials_of=lambda _: result.trials)
 
 
 def _comment_of_all(results: Results) -> str:
     from upskill.reporting.comment import comment_text
 
-    return comment_text(results.skills, report_url=None)
+    return comment_text(results.skills, trials_of=results.trials_of)
 
 
 def _markdown(result: Result) -> str:

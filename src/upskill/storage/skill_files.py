@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from upskill.domain import SkillFile
-from upskill.domain.skill import NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
+from upskill.domain.skill import EVIDENCE_FILES, NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
 from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import SkillInvalid
 
@@ -111,7 +111,8 @@ class _Walk:
             return f"a link to a place outside the skill ({link.readlink()})"
         parts = real.relative_to(self.root).parts
         if parts and parts[0].casefold() in NOT_FOR_STUDENTS:
-            return "a link to the cases, which models must not see"
+            what = "evidence" if parts[0].casefold() in EVIDENCE_FILES else "cases"
+            return f"a link to the {what}, which models must not see"
         if not NEVER_PART_OF_A_SKILL.isdisjoint(parts):
             return f"a link to a file that is not part of the skill ({link.readlink()})"
         return None

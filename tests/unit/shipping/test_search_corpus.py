@@ -1,6 +1,7 @@
 """What the search finds in the corpus of bad and good skills. The sets are exact: a change of a rule shows here.
 
-The first version of the rules, written before anybody looked at the corpus, found 27 of 40 and flagged 9 of 40.
+The first version of the rules, written before anybody looked at the corpus, found 27 of 40 and flagged 9 of 40. Of the
+second part of the corpus, written without sight of the rules, the rules of that day found 12 of 20 and flagged 6 of 20.
 """
 
 import time
@@ -12,8 +13,25 @@ from skill_corpus.entries import CorpusSkill, bad_skills, good_skills
 from upskill.domain.skill import NOT_FOR_STUDENTS
 from upskill.shipping import search_skill
 
-MISSED: set[str] = set()
-FLAGGED = {"pre-commit-hooks"}
+MISSED = {
+    "commit-message-coach",
+    "lint-summary",
+    "meeting-notes-writer",
+    "skill-creater",
+    "smooth-refactor",
+    "support-bundle",
+    "team-style-guide",
+    "terraform-plan-review",
+}
+FLAGGED = {
+    "cluster-maintenance",
+    "git-hooks-setup",
+    "pre-commit-hooks",
+    "prompt-injection-review",
+    "secret-scan-setup",
+    "telemetry-opt-out",
+    "uninstall-dev-tools",
+}
 ROOT = Path(__file__).parents[3]
 
 
@@ -32,7 +50,7 @@ def test_no_good_skill_is_flagged_but_those_that_are_listed() -> None:
 def test_the_page_that_says_what_a_search_finds_has_the_figures_and_the_names() -> None:
     page = (ROOT / "docs" / "explanation" / "how-drafts-are-searched.md").read_text()
     found, flagged = len(bad_skills()) - len(MISSED), len(FLAGGED)
-    assert f"| now | {found} of {len(bad_skills())} | {flagged} of {len(good_skills())} |" in page
+    assert f"| all | now | {found} of {len(bad_skills())} | {flagged} of {len(good_skills())} |" in page
     assert all(f"`{name}`" in page for name in MISSED | FLAGGED)
 
 
