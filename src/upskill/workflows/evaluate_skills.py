@@ -11,7 +11,9 @@ from pathlib import Path
 from upskill import storage
 from upskill.domain import Evaluation, Purchase, Qualification
 from upskill.domain.compared_skill import ComparedSkill, ComparedSkills
+from upskill.domain.finding import Finding
 from upskill.domain.skill import SKILL_FILE
+from upskill.domain.skill_changes import changed_parts
 from upskill.domain.text import on_one_line
 from upskill.errors import UpskillError, UsageError
 from upskill.models import MeteredClient
@@ -26,6 +28,7 @@ from upskill.workflows.evaluating.looks import has_recorded_verdict
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.previous_version import SameVersion, opened_previous
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
+from upskill.workflows.lint_skill import lint
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 NOTHING = Estimate(
@@ -110,6 +113,7 @@ def plan_skills(
         except UpskillError as error:
             failures.append(error)
             planned.append(PlannedSkill(skill=_failed(_unread(folder), error), order=one))
+        planned[-1] = replace(planned[-1], skill=replace(planned[-1].skill, findings=_findings(folder)))
     if len(failures) == len(folders) and len({error.message for error in failures}) == 1:
         raise failures[0]
     estimate = total_estimate((one.estimate for one in planned), most_minutes=settings.max_time_minutes)
@@ -191,6 +195,8 @@ def _plan(
     except storage.NotInCommit:
         skill, order = replace(skill, is_new=True, compared_with=None), replace(order, previous_revision=None)
         prepared = prepare(order, settings, progress=progress, announce=announce, needs_keys=needs_keys)
+    if prepared.previous is not None:
+        skill = replace(skill, changed=changed_parts(prepared.previous, prepared.skill))
     recorded = has_recorded_verdict(prepared, settings)
     return PlannedSkill(
         skill=skill,
@@ -237,6 +243,12 @@ def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: Metere
 
 def _not_started(planned: PlannedSkill, why: str, hint: str) -> ComparedSkill:
     return replace(planned.skill, state="not started", problem=why, hint=hint)
+
+
+def _findings(folder: Path) -> tuple[Finding, ...] | None:
+    """What lint finds in a skill; `None` where it refuses to search it."""
+    found = lint(folder.parent if folder.name == SKILL_FILE else folder)
+    return None if found.refused is not None else found.findings
 
 
 def _unread(folder: Path) -> ComparedSkill:
