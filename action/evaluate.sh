@@ -27,12 +27,14 @@ done < <(printf '%s\n' "${GATE_MODELS:-}" | tr ',' '\n')
 arguments+=(--compare "git:$base")
 [ -z "${GATE_REQUIRE:-}" ] || arguments+=(--require "$GATE_REQUIRE")
 [ -z "${GATE_MIN_LIFT:-}" ] || arguments+=(--min-lift "$GATE_MIN_LIFT")
-[ -z "${GATE_BASE_URL:-}" ] || arguments+=(--base-url "$GATE_BASE_URL")
 [ -z "${GATE_MAX_COST:-}" ] || arguments+=(--max-cost "$GATE_MAX_COST")
 while IFS= read -r argument; do
   [ -z "$argument" ] || arguments+=("$argument")
 done < <(printf '%s\n' "${GATE_ARGUMENTS:-}")
-printf '%q ' upskill eval "${arguments[@]}" -- "${skills[@]}" >"$GATE_OUT/command.txt"
+command=$(printf '%q ' upskill eval "${skills[@]/#-/./-}" "${arguments[@]}")
+printf '%s\n' "${command% }" >"$GATE_OUT/command.txt"
+# The address of a server is not for the comment.
+[ -z "${GATE_BASE_URL:-}" ] || arguments+=(--base-url "$GATE_BASE_URL")
 
 if [ -n "${GATE_LEDGER:-}" ]; then
   ledger=$GATE_OUT/looks.jsonl

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from itertools import pairwise
 from pathlib import Path
 
@@ -314,10 +315,27 @@ def test_every_skill_and_option_is_an_argument_of_its_own(gate: Gate, tmp_path: 
     assert (gate.out / "results.json").read_text() == "{}\n"
     assert "::error::from a skill" in (gate.out / "eval.log").read_text()
     shown = (gate.out / "command.txt").read_text()
-    assert shown.startswith(
-        f"upskill eval --model haiku --model qwen3-8b --model scripted/a.yaml --compare git:{base} "
+    assert (
+        shlex.split(shown.replace("$'new\\nline'", "").replace("$'end\\n'", ""))[-10:]
+        == [
+            "--model",
+            "qwen3-8b",
+            "--model",
+            "scripted/a.yaml",
+            "--compare",
+            f"git:{base}",
+            "--require",
+            "no-harm",
+            "--max-cost",
+            "2",
+            "--runs",
+            "1",
+        ][-10:]
     )
-    assert "\n" not in shown
+    assert shown.startswith("upskill eval with\\ space ")
+    assert " ./-dash " in shown
+    assert shown.count("\n") == 1
+    assert "127.0.0.1" not in shown
     assert str(tmp_path) not in shown
 
 

@@ -215,7 +215,9 @@ def command(
                 agent_bin=agent_bin,
             )
             chosen = options.resolved(settings)
-            if is_several(skills):
+            # A comment is about a change, in which a skill may also be new or unchanged; one skill by itself may not.
+            of_a_change = older.revision is not None and any(format.name == "comment" for format, _ in files)
+            if is_several(skills) or of_a_change:
                 refuse_for_several(order, files)
                 compared = run_several(
                     skills, order, settings=chosen, progress=progress, dry_run=dry_run, as_json=as_json, yes=yes

@@ -5,7 +5,7 @@ Markdown as GitHub shows it. Everything foreign (names, paths, cases, excerpts) 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
@@ -57,7 +57,7 @@ def comment_text(
     """The whole comment, at most `MOST_CHARACTERS` long. The trials of an evaluation are gone through once."""
     rows = [_Row(skill=one, result=row) for one in skills if one.evaluation for row in rows_of(one.evaluation)]
     sections = [
-        "\n".join([MARKER, f"### {_title(skills)}", "", *_sentences(skills, rows)]),
+        "\n".join([MARKER, f"### {_title(skills)}", "", _sentences(skills, rows)]).rstrip(),
         _table(rows),
         _changes(skills),
         *(_worse(one, trials_of(one.evaluation)) for one in skills if one.evaluation is not None),
@@ -105,7 +105,7 @@ def _of(some: Sequence[ComparedSkill], asked: Sequence[ComparedSkill]) -> str:
     return count(len(asked), "skill") if len(some) == len(asked) else f"{len(some)} of {len(asked)} skills"
 
 
-def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> Iterator[str]:
+def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> str:
     """A sentence for every model that a skill hurts, then what was required and is not met, then dangers."""
     said = [f"**{_hurt(row)}**" for row in rows if row.result.verdict == "hurts"][:_MOST_FINDINGS]
     said += [
@@ -117,7 +117,7 @@ def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> Iterato
     if dangers:
         names = ", ".join(_text(one.name) for one in dangers[:_MOST_PARTS])
         said.append(f"Lint found a danger in {names}: read it before you merge.")
-    yield "\n".join(f"- {one}" for one in said) if len(said) > 1 else "".join(said)
+    return "\n".join(f"- {one}" for one in said) if len(said) > 1 else "".join(said)
 
 
 def _hurt(row: _Row) -> str:

@@ -11,7 +11,9 @@ from pathlib import Path
 from upskill import storage
 from upskill.domain import Evaluation, Purchase, Qualification
 from upskill.domain.compared_skill import ComparedSkill, ComparedSkills
+from upskill.domain.finding import Finding
 from upskill.domain.skill import SKILL_FILE
+from upskill.domain.skill_changes import changed_parts
 from upskill.domain.text import on_one_line
 from upskill.errors import UpskillError, UsageError
 from upskill.models import MeteredClient
@@ -26,6 +28,7 @@ from upskill.workflows.evaluating.looks import has_recorded_verdict
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.previous_version import SameVersion, opened_previous
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
+from upskill.workflows.lint_skill import lint
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 NOTHING = Estimate(
@@ -72,7 +75,8 @@ def find_targets(paths: Iterable[Path]) -> tuple[Path, ...]:
     """The skills that are named, and those in folders that are named, each once. Raises where a path has none."""
     found: dict[Path, Path] = {}
     for path in paths:
-        below = [path] if _is_skill(path) else list(storage.find_skills(path))
+        path = path.parent if path.name == SKILL_FILE and path.is_file() else path
+        below = list(storage.find_skills(path))  # of a skill: itself
         if not below:
             storage.read_skill(path)  # says what is wrong with it
         for folder in below:
@@ -109,6 +113,7 @@ def plan_skills(
         except UpskillError as error:
             failures.append(error)
             planned.append(PlannedSkill(skill=_failed(_unread(folder), error), order=one))
+        planned[-1] = replace(planned[-1], skill=replace(planned[-1].skill, findings=_findings(folder)))
     if len(failures) == len(folders) and len({error.message for error in failures}) == 1:
         raise failures[0]
     estimate = total_estimate((one.estimate for one in planned), most_minutes=settings.max_time_minutes)
@@ -140,9 +145,9 @@ def evaluate_skills(
         if one.prepared is None:
             done.append(one.skill)
         elif interrupted:
-            done.append(_not_started(one, "interrupted before its turn"))
+            done.append(_not_started(one, "interrupted before its turn", "evaluate it again"))
         elif (why := _why_not(one, one.prepared, client)) is not None:
-            done.append(_not_started(one, why))
+            done.append(_not_started(one, *why))
         else:
             try:
                 found = _evaluated(one, one.prepared, settings=settings, progress=progress, client=client)
@@ -150,7 +155,7 @@ def evaluate_skills(
                 interrupted = found.interrupted
             except KeyboardInterrupt:
                 interrupted = True
-                done.append(_not_started(one, "interrupted before its first answer"))
+                done.append(_not_started(one, "interrupted before its first answer", "evaluate it again"))
             except UpskillError as error:
                 done.append(_failed(one.skill, error))
     return ComparedSkills(
@@ -190,6 +195,8 @@ def _plan(
     except storage.NotInCommit:
         skill, order = replace(skill, is_new=True, compared_with=None), replace(order, previous_revision=None)
         prepared = prepare(order, settings, progress=progress, announce=announce, needs_keys=needs_keys)
+    if prepared.previous is not None:
+        skill = replace(skill, changed=changed_parts(prepared.previous, prepared.skill))
     recorded = has_recorded_verdict(prepared, settings)
     return PlannedSkill(
         skill=skill,
@@ -223,24 +230,29 @@ def _known_states(prepared: PreparedEvaluation, settings: Settings) -> tuple[Qua
     return prepared.qualifications if same else ()
 
 
-def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: MeteredClient) -> str | None:
-    """Why a skill is not begun: nothing could be bought for it."""
+def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: MeteredClient) -> tuple[str, str] | None:
+    """Why a skill is not begun, because nothing could be bought for it, and what to do; `None` where it is."""
     if planned.recorded:
         return None
     if (cap := client.exhausted) is not None:
-        return f"stopped at {cap} before its turn"
+        return f"stopped at {cap} before its turn", f"raise it with {' '.join(cap.option)}, or evaluate it by itself"
     if all(endpoint.model in client.down for endpoint in prepared.endpoints.values()):
-        return f"the server of {', '.join(prepared.endpoints)} stopped answering before its turn"
+        return f"{', '.join(prepared.endpoints)} stopped answering before its turn", "start the server again"
     return None
 
 
-def _not_started(planned: PlannedSkill, why: str) -> ComparedSkill:
-    return replace(planned.skill, state="not started", problem=why, hint="evaluate it again")
+def _not_started(planned: PlannedSkill, why: str, hint: str) -> ComparedSkill:
+    return replace(planned.skill, state="not started", problem=why, hint=hint)
+
+
+def _findings(folder: Path) -> tuple[Finding, ...] | None:
+    """What lint finds in a skill; `None` where it refuses to search it."""
+    found = lint(folder.parent if folder.name == SKILL_FILE else folder)
+    return None if found.refused is not None else found.findings
 
 
 def _unread(folder: Path) -> ComparedSkill:
-    root = folder.parent if folder.name == SKILL_FILE else folder
-    return ComparedSkill(folder=folder.as_posix(), name=on_one_line(root.resolve().name))
+    return ComparedSkill(folder=folder.as_posix(), name=on_one_line(folder.resolve().name))
 
 
 def _failed(skill: ComparedSkill, error: UpskillError) -> ComparedSkill:
