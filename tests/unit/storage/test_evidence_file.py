@@ -6,14 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from made_evidence import EVIDENCE
-from upskill.errors import UsageError
+from upskill.errors import SkillInvalid, UsageError
+from upskill.storage import read_skill
 from upskill.storage.evidence import (
     MOST_EVIDENCE_BYTES,
     EvidenceInvalid,
     evidence_from,
+    evidence_schema,
     evidence_text,
     read_evidence,
     write_files,
@@ -116,3 +119,27 @@ def test_both_files_are_written_and_a_dry_run_writes_none(tmp_path: Path) -> Non
     for _ in range(2):  # what upskill wrote it writes again
         assert write_files(tmp_path, evidence=text, card="# Card\n") == paths
     assert [path.read_text() for path in paths] == [text, "# Card\n"]
+
+
+def test_the_schema_accepts_what_is_written_and_refuses_unknown_keys() -> None:
+    validator = jsonschema.Draft202012Validator(evidence_schema())
+    validator.check_schema(evidence_schema())
+    validator.validate(json.loads(evidence_text(EVIDENCE)))
+    assert not validator.is_valid(json.loads(changed(lambda value: value["results"][0].update(prompt="?"))))
+
+
+@pytest.mark.parametrize("name", ["evidence.json", "Evidence.MD", "evidence.json.sigstore.json"])
+def test_no_model_sees_evidence_and_it_does_not_change_the_digest(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "port"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows it.\n---\nThe port is 7413.\n")
+    before = read_skill(folder)
+    (folder / name).write_text("{}")
+    assert read_skill(folder) == before
+    (folder / "references").mkdir()
+    (folder / "references" / name).write_text("{}")
+    assert [file.path for file in read_skill(folder).files] == ["SKILL.md", f"references/{name}"]
+    (folder / "link").symlink_to(name)
+    with pytest.raises(SkillInvalid) as raised:
+        read_skill(folder)
+    assert raised.value.problems == ("link: a link to the evidence, which models must not see",)
