@@ -76,7 +76,7 @@ def command(
     if not as_json:
         _show_plan(plan)
     if plan.dangers and not accept_findings:
-        raise _refused(plan, skill)
+        raise _refused(plan, skill, shown=not as_json)
     changes = [copy for copy in plan.copies if copy.action != "keep"]
     if changes and not dry_run:
         agree("Install it?", yes=yes, nothing="nothing was installed")
@@ -105,13 +105,13 @@ def agree(question: str, *, yes: bool, nothing: str) -> None:
         raise UsageError(nothing)
 
 
-def _refused(plan: "InstallPlan", skill: Path) -> Exception:
+def _refused(plan: "InstallPlan", skill: Path, *, shown: bool) -> Exception:
     from upskill.domain.finding import FindingsRefused
 
     return FindingsRefused(
         f"{plan.skill.name}: not installed: {count(len(plan.dangers), 'dangerous finding')}",
         findings=plan.findings,
-        problems=[one.line_for_people for one in plan.dangers],
+        problems=[] if shown else [one.line_for_people for one in plan.dangers],
         hint=f"read the files; to install it as it is: upskill install {quote(str(skill))} --accept-findings",
     )
 

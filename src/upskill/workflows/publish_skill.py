@@ -15,6 +15,7 @@ from upskill.domain.finding import Finding, FindingsRefused
 from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, NAME_RULE, SIGNATURE_FILE, is_skill_name
 from upskill.domain.text import count, on_one_line
 from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid, UpskillError, UsageError
+from upskill.redaction import redactor_from
 from upskill.reporting.card import card_text
 from upskill.reporting.evidence_line import evidence_line
 from upskill.reporting.published_readme import ReadmeRow, readme_text, updated_readme
@@ -215,9 +216,10 @@ def _planned(shared: SharedSkill, order: PublishOrder, to: Path) -> PlannedSkill
     evidence = chosen.evidence
     assert evidence is not None  # what is measured here has at least the digests
     files = dict(shared.files)
-    kept = chosen is file
-    files[EVIDENCE_FILE] = shared.evidence[EVIDENCE_FILE] if kept else NewFile(evidence_text(evidence).encode())
-    files[CARD_FILE] = NewFile(card_text(evidence).encode())
+    kept, clean = chosen is file, redactor_from(os.environ).clean_own
+    text = NewFile(clean(evidence_text(evidence)).encode())
+    files[EVIDENCE_FILE] = shared.evidence[EVIDENCE_FILE] if kept else text
+    files[CARD_FILE] = NewFile(clean(card_text(evidence)).encode())
     if kept and SIGNATURE_FILE in shared.evidence:
         files[SIGNATURE_FILE] = shared.evidence[SIGNATURE_FILE]
     action, there = _there(folder)

@@ -35,7 +35,7 @@ def beside(shared: SharedSkill) -> FoundEvidence:
 
 
 def measured_here(folder: Path, *, runs_dir: Path, ledger: Path | None) -> FoundEvidence:
-    """What the runs in a folder of runs measured."""
+    """What the runs in a folder of runs measured; without such a run, evidence without results."""
     from upskill.workflows.evidence import gather_evidence  # reads answers and grades them again
 
     evidence = gather_evidence(folder, runs_dir=runs_dir, ledger=ledger)

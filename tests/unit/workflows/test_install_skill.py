@@ -202,6 +202,20 @@ def test_undo_finds_a_copy_by_its_name_when_the_source_is_gone(place: Place) -> 
         place.undo()
 
 
+def test_a_record_from_a_clone_names_no_place(place: Place) -> None:
+    folder = place.project / ".agents/skills/tarn"
+    folder.mkdir(parents=True)
+    record = {"format": "upskill.install-record/1", "upskill": "0", "name": "tarn", "digest": "", "folders_made": 3}
+    (folder / ".upskill-install.json").write_text(json.dumps({**record, "files": {"../../../notes.txt": "0"}}))
+    (place.project / "notes.txt").write_text("Mine.\n")
+    with pytest.raises(UsageError, match="was changed after it was installed"):
+        place.undo()
+    (folder / ".upskill-install.json").write_text(json.dumps({**record, "files": {}}))
+    place.undo()
+    assert place.tree() == {"project/notes.txt": b"Mine.\n"}
+    assert place.project.is_dir()
+
+
 def _foreign(place: Place) -> None:
     folder = place.project / ".agents/skills/tarn"
     folder.mkdir(parents=True)
