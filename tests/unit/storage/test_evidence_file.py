@@ -133,8 +133,11 @@ def test_no_model_sees_evidence_and_it_does_not_change_the_digest(tmp_path: Path
     folder = tmp_path / "port"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows it.\n---\nThe port is 7413.\n")
+    (folder / "evidence.json").write_text(evidence_text(EVIDENCE))
     before = read_skill(folder)
-    (folder / name).write_text("{}")
+    assert before.notes == ()
+    if name != "evidence.json":
+        (folder / name).write_text("{}")
     assert read_skill(folder) == before
     (folder / "references").mkdir()
     (folder / "references" / name).write_text("{}")
@@ -143,3 +146,12 @@ def test_no_model_sees_evidence_and_it_does_not_change_the_digest(tmp_path: Path
     with pytest.raises(SkillInvalid) as raised:
         read_skill(folder)
     assert raised.value.problems == ("link: a link to the evidence, which models must not see",)
+
+
+@pytest.mark.parametrize("name", ["evidence.json", "evidence.md"])
+def test_a_file_of_the_skill_that_is_named_like_evidence_is_noted(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "port"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows it.\n---\nThe port is 7413.\n")
+    (folder / name).write_text("{}")
+    assert read_skill(folder).notes == (f"{name} is not given to models; rename it if it belongs to the skill",)
