@@ -40,7 +40,8 @@ def _answer(state: EvidenceState) -> str:
     if state.verified:
         return f"verified: {'the result still holds' if of == 1 else f'all {of} results still hold'}"
     if held == of:
-        return f"not verified: the {'result still holds' if of == 1 else 'results still hold'}, but see below"
+        why = "the signature is invalid" if state.signature.status == "invalid" else "the card was edited"
+        return f"not verified: {why}; the {'result still holds' if of == 1 else 'results still hold'}"
     if of == 1:
         return "not verified: the result no longer holds"
     return f"not verified: {held} of {of} results still {'holds' if held == 1 else 'hold'}"

@@ -190,7 +190,7 @@ def test_an_edited_card_is_named_and_a_missing_one_is_said(skill: Path) -> None:
     edit(skill / "evidence.md", "+100", "+99")
     state = verify_skill(skill)
     assert not state.verified
-    assert verification_lines(state)[0] == "port: not verified: the results still hold, but see below"
+    assert verification_lines(state)[0] == "port: not verified: the card was edited; the results still hold"
     assert any("evidence.md is not what evidence.json says" in line for line in verification_lines(state))
     (skill / "evidence.md").unlink()
     state = verify_skill(skill)
