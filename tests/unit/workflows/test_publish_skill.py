@@ -284,7 +284,7 @@ def test_a_result_for_an_older_version_is_not_published(place: Place) -> None:
     (place.skill / "scripts" / "run.sh").write_text("#!/bin/sh\necho 7414\n")
     plan = place.publish()
     assert plan.skills[0].result == "not measured"
-    assert plan.skills[0].notes == ("evidence.json is about another version of the skill",)
+    assert plan.skills[0].notes == ("evidence.json is about another version of the skill and is left out",)
 
 
 def _pipe(place: Place) -> None:
