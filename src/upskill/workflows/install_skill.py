@@ -127,7 +127,9 @@ def plan_install(
 
 
 def install(plan: InstallPlan) -> None:
-    """Write every copy, or none."""
+    """Write every copy, or none. Raises where somebody changed a copy since the plan was made."""
+    for copy in plan.copies:
+        _action(copy.real, on_one_line(str(copy.folder)), plan.files)
     hashes = _hashes(plan.files)
     try:
         with FolderChanges() as changes:

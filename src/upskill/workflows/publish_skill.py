@@ -87,7 +87,12 @@ class PlannedFile:
 
     path: Path
     data: bytes
-    action: Action
+    before: bytes | None
+    """What was there when the plan was made; `None` for nothing."""
+
+    @property
+    def action(self) -> Action:
+        return "write" if self.before is None else "keep" if self.before == self.data else "replace"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +145,12 @@ def signed(plan: PublishPlan, sign: Sign) -> PublishPlan:
 
 
 def publish(plan: PublishPlan) -> None:
-    """Write everything, or nothing."""
+    """Write everything, or nothing. Raises where somebody changed what is there since the plan was made."""
+    for skill in plan.skills:
+        _there(skill.folder)
+    for file in plan.files:
+        if read_text_file(file.path) != file.before:
+            raise UsageError(on_one_line(f"{file.path}: changed meanwhile; nothing was published"), hint="try again")
     try:
         with FolderChanges() as changes:
             for skill in plan.skills:
@@ -298,8 +308,7 @@ def _marketplace(order: PublishOrder, skills: Sequence[PlannedSkill], to: Path) 
         PublishedSkill(name=one.name, description=one.shared.skill.description, result=one.result) for one in skills
     ]
     data = marketplace_bytes(with_skills(current, entries), before=before)
-    action: Action = "write" if before is None else "keep" if data == before else "replace"
-    return PlannedFile(path=path, data=data, action=action), str(current["name"])
+    return PlannedFile(path=path, data=data, before=before), str(current["name"])
 
 
 def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile | None:
@@ -313,13 +322,12 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
     rows |= {one.name: ReadmeRow(one.name, one.shared.skill.description, one.result) for one in skills}
     listed = [rows[name] for name in sorted(rows)]
     if before is None:
-        return PlannedFile(path=path, data=readme_text(title, listed).encode(), action="write")
+        return PlannedFile(path=path, data=readme_text(title, listed).encode(), before=None)
     try:
         text = before.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    data = updated_readme(text, listed).encode()
-    return PlannedFile(path=path, data=data, action="keep" if data == before else "replace")
+    return PlannedFile(path=path, data=updated_readme(text, listed).encode(), before=before)
 
 
 def _signed(skill: PlannedSkill, sign: Sign) -> PlannedSkill:

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from upskill.domain.evidence import Evidence
 from upskill.domain.finding import Finding
 from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, SIGNATURE_FILE
+from upskill.errors import SkillInvalid, UsageError
 from upskill.reporting.card import card_text
 from upskill.shipping import search_skill
 from upskill.storage.evidence import evidence_from
@@ -59,6 +60,14 @@ def files_beside(shared: SharedSkill, found: FoundEvidence) -> dict[str, NewFile
 
 
 def findings_in(shared: SharedSkill, evidence: dict[str, NewFile]) -> tuple[Finding, ...]:
-    """What `lint` finds in a skill, and what is dangerous in the evidence that travels with it."""
+    """What `lint` finds in a skill, and what is dangerous in the evidence that travels with it.
+
+    Raises where the skill cannot be searched, or is not the one that was read.
+    """
+    linted = lint(shared.root)
+    if linted.refused is not None:
+        raise SkillInvalid(linted.refused)
+    if linted.digest != shared.skill.digest:
+        raise UsageError(f"{shared.skill.name}: changed while it was being read", hint="try again")
     planted = search_skill({name: file.data for name, file in evidence.items()})
-    return (*(one for one in planted if one.severity == "danger"), *lint(shared.root).findings)
+    return (*(one for one in planted if one.severity == "danger"), *linted.findings)

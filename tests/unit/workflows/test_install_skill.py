@@ -173,6 +173,25 @@ def test_a_changed_copy_is_neither_replaced_nor_removed(place: Place, change: ob
     assert place.tree() == before
 
 
+def test_a_change_while_a_person_is_asked_is_not_lost(place: Place) -> None:
+    folder = place.install("codex").copies[0].folder
+    (place.skill / "new.md").write_text("New.\n")
+    plan, copies = place.plan("codex"), plan_undo(place.skill, agents=(), scope=place.scope())
+    _edit(folder)
+    with pytest.raises(UsageError, match="was changed after it was installed"):
+        install(plan)
+    with pytest.raises(UsageError, match="was changed after it was installed"):
+        undo(copies, scope=place.scope())
+    assert (folder / "SKILL.md").read_text() == "Mine.\n"
+
+
+def test_a_skill_that_cannot_be_searched_is_not_installed(place: Place) -> None:
+    with (place.skill / "evals" / "large.json").open("wb") as file:
+        file.truncate(2 * 10**9)
+    with pytest.raises(SkillInvalid):
+        place.plan("codex")
+
+
 def test_what_python_leaves_beside_a_script_goes_with_the_copy(place: Place) -> None:
     folder = place.install("codex").copies[0].folder
     (folder / "scripts" / "__pycache__").mkdir()
