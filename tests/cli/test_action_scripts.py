@@ -109,6 +109,7 @@ def summary(gate: Gate, **variables: str) -> str:
     assert done.returncode == 0, done.stderr
     text = (gate.out / "body.md").read_text()
     assert (gate.home / "summary.md").read_text().endswith(text)
+    assert done.stdout == text
     return text
 
 
