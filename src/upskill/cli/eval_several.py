@@ -80,6 +80,7 @@ def show_several(
     """Write the files that were asked for, print the result, and give the exit code."""
     from upskill.reporting.compared_skills import compared_json, compared_sentences, show_compared, unmet_words
     from upskill.reporting.formats import Results
+    from upskill.workflows.evaluating.resume import resume_command
     from upskill.workflows.list_runs import trials_of
 
     found = found.requiring(required)
@@ -99,4 +100,8 @@ def show_several(
                 print_lines(f"{one.folder}:")
                 show_result(one.evaluation, skill=Path(one.folder), quiet=True, verbose=True, no_color=no_color)
     show_compared(found, console(no_color=no_color), every_note=verbose)
+    for one in found.skills:
+        if one.evaluation is not None and one.evaluation.interrupted:
+            command = resume_command(Path(one.evaluation.run))
+            print_lines(f"next, resume {one.name}: {command}", err=True, wrap=False)
     return found.exit_code()

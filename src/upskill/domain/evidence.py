@@ -40,6 +40,8 @@ class MeasuredFile:
     sha256: str
     sha256_lf: str
     """The SHA-256 of its text with line feeds only; of other files, of its bytes."""
+    program: bool = False
+    """Whether it begins with `#!`: such a file may not run with other line endings."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +60,7 @@ class MeasuredSkill:
 
 def text_digest(skill: Skill) -> str:
     """The digest of what a model without tools is given of a skill. Line endings do not change it."""
-    return digest_of([skill.name, "\n".join(skill.body.splitlines()).strip()])
+    return digest_of([skill.name, skill.body.replace("\r\n", "\n").replace("\r", "\n").strip()])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,8 +103,10 @@ class EvidenceResult:
     """Pass rate with the skill, over the pairs of the lift."""
     rate_against: float | None = None
     lift: float | None = None
-    these_cases: Interval | None = None
-    cases_like_these: Interval | None = None
+    these_cases: tuple[float, float] | None = None
+    """Ends of the confidence interval on these cases."""
+    cases_like_these: tuple[float, float] | None = None
+    """Ends of the confidence interval on new cases of this kind; `None` with too few cases."""
     confidence: float | None = None
     """Level of both intervals."""
     pairs: int = 0
@@ -122,12 +126,18 @@ class EvidenceResult:
     """Which look at these cases this was, by the ledger; `None` where no ledger knows."""
     level: float | None = None
     """The one-sided error level of this look; later looks have a smaller one."""
-    earlier: Mapping[Verdict, int] = field(default_factory=dict)
-    """The verdicts of earlier looks at the same, each with its number."""
+    other_looks: Mapping[Verdict, int] = field(default_factory=dict)
+    """The verdicts of the other looks at the same, each with its number."""
     cases: tuple[str, ...]
     """The digests of the cases, sorted."""
+    cases_seen: int | None = None
+    """The cases of the pairs: a sequential design may stop before it has asked all."""
+    own_cases: bool = False
+    """Whether the cases lay beside the skill when it was measured."""
     uses: Mapping[str, int] = field(default_factory=dict)
     """How many of the cases were `held-out`, `learn` (practice) or `negative`; empty where that is unknown."""
+    labels: Mapping[str, int] = field(default_factory=dict)
+    """How many of the cases have each label, such as `recall`."""
     judge: str | None = None
     """The model that judged answers; `None` without a judge."""
     sandbox: str | None = None
@@ -144,9 +154,17 @@ class EvidenceResult:
     @property
     def interval(self) -> Interval | None:
         """The interval of the verdict; `None` where nothing was compared."""
-        if self.these_cases is None:
-            return None
-        return shown_interval(claim=self.claim, these_cases=self.these_cases, cases_like_these=self.cases_like_these)
+        narrow, wide = map(_interval, (self.these_cases, self.cases_like_these))
+        return None if narrow is None else shown_interval(claim=self.claim, these_cases=narrow, cases_like_these=wide)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the verdict is about these cases only."""
+        return self.claim == "these cases" or self.cases_like_these is None
+
+
+def _interval(ends: tuple[float, float] | None) -> Interval | None:
+    return None if ends is None else Interval(low=ends[0], high=ends[1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -75,7 +75,8 @@ def find_targets(paths: Iterable[Path]) -> tuple[Path, ...]:
     """The skills that are named, and those in folders that are named, each once. Raises where a path has none."""
     found: dict[Path, Path] = {}
     for path in paths:
-        below = [path] if _is_skill(path) else list(storage.find_skills(path))
+        path = path.parent if path.name == SKILL_FILE and path.is_file() else path
+        below = list(storage.find_skills(path))  # of a skill: itself
         if not below:
             storage.read_skill(path)  # says what is wrong with it
         for folder in below:
@@ -144,9 +145,9 @@ def evaluate_skills(
         if one.prepared is None:
             done.append(one.skill)
         elif interrupted:
-            done.append(_not_started(one, "interrupted before its turn"))
+            done.append(_not_started(one, "interrupted before its turn", "evaluate it again"))
         elif (why := _why_not(one, one.prepared, client)) is not None:
-            done.append(_not_started(one, why))
+            done.append(_not_started(one, *why))
         else:
             try:
                 found = _evaluated(one, one.prepared, settings=settings, progress=progress, client=client)
@@ -154,7 +155,7 @@ def evaluate_skills(
                 interrupted = found.interrupted
             except KeyboardInterrupt:
                 interrupted = True
-                done.append(_not_started(one, "interrupted before its first answer"))
+                done.append(_not_started(one, "interrupted before its first answer", "evaluate it again"))
             except UpskillError as error:
                 done.append(_failed(one.skill, error))
     return ComparedSkills(
@@ -229,19 +230,19 @@ def _known_states(prepared: PreparedEvaluation, settings: Settings) -> tuple[Qua
     return prepared.qualifications if same else ()
 
 
-def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: MeteredClient) -> str | None:
-    """Why a skill is not begun: nothing could be bought for it."""
+def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: MeteredClient) -> tuple[str, str] | None:
+    """Why a skill is not begun, because nothing could be bought for it, and what to do; `None` where it is."""
     if planned.recorded:
         return None
     if (cap := client.exhausted) is not None:
-        return f"stopped at {cap} before its turn"
+        return f"stopped at {cap} before its turn", f"raise it with {' '.join(cap.option)}, or evaluate it by itself"
     if all(endpoint.model in client.down for endpoint in prepared.endpoints.values()):
-        return f"the server of {', '.join(prepared.endpoints)} stopped answering before its turn"
+        return f"{', '.join(prepared.endpoints)} stopped answering before its turn", "start the server again"
     return None
 
 
-def _not_started(planned: PlannedSkill, why: str) -> ComparedSkill:
-    return replace(planned.skill, state="not started", problem=why, hint="evaluate it again")
+def _not_started(planned: PlannedSkill, why: str, hint: str) -> ComparedSkill:
+    return replace(planned.skill, state="not started", problem=why, hint=hint)
 
 
 def _findings(folder: Path) -> tuple[Finding, ...] | None:
@@ -251,8 +252,7 @@ def _findings(folder: Path) -> tuple[Finding, ...] | None:
 
 
 def _unread(folder: Path) -> ComparedSkill:
-    root = folder.parent if folder.name == SKILL_FILE else folder
-    return ComparedSkill(folder=folder.as_posix(), name=on_one_line(root.resolve().name))
+    return ComparedSkill(folder=folder.as_posix(), name=on_one_line(folder.resolve().name))
 
 
 def _failed(skill: ComparedSkill, error: UpskillError) -> ComparedSkill:

@@ -121,7 +121,7 @@ def comments(files: Sequence[FileText]) -> Iterator[Hit]:
         if not is_prose(file.path):
             continue
         for start, text in (*_html_comments(file.prose), *_link_comments(file.prose)):
-            if _instructs(text):
+            if not file.in_code_span(start) and _instructs(text):
                 yield file.hit(start + len(text) - len(text.lstrip()), quoted=False)
 
 
