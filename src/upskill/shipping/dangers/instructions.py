@@ -228,6 +228,16 @@ go_on_unasked = finder(*UNGUARDING)
 switch_off = finder(*_COMMANDS_OFF)
 
 
+_TOLD = re.compile(
+    r"\b(?:agents?|assistants?|ai|models?|llms?|claude|gpt|copilot|codex|gemini|you)\b[ ,:;-]{1,3}(?:must|should|shall|please|always|now|never|have to|need to|do not|don'?t|run|read|send|ignore|include|copy|fetch|open|call|upload)\b"
+)
+
+
+def orders_agent(text: str) -> bool:
+    """Whether a text that describes something, such as a picture, also orders an agent around."""
+    return bool(_STARTS.match(text)) or _TOLD.search(text) is not None
+
+
 def addresses_agent(text: str) -> bool:
     """Whether a text in a place where no reader looks tells an agent to do something."""
     text = text[:4000]
