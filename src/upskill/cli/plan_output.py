@@ -44,13 +44,18 @@ def show_plans(planned: "PlannedSkills", *, as_json: bool) -> None:
 
 
 def plan_lines(planned: "PlannedSkills") -> list[str]:
-    """What each skill takes, what all take, and what is worth knowing of all."""
+    """What each skill takes, what all take, and what is worth knowing of them."""
+    from upskill.reporting.compared_skills import by_skill
+
     lines = [f"{one.skill.name}: {_words(one)}" for one in planned.skills]
-    notes = dict.fromkeys(
-        note for one in planned.skills if one.prepared is not None for note in one.prepared.note_lines
-    )
+    notes = [
+        (one.skill.name, note.removeprefix("note: "))
+        for one in planned.skills
+        if one.prepared is not None
+        for note in one.prepared.note_lines
+    ]
     total = f"together: {planned.estimate.words}"
-    return [*lines, total, *(f"note: {note}" for note in planned.notes), *notes]
+    return [*lines, total, *(f"note: {note}" for note in (*planned.notes, *by_skill(notes)))]
 
 
 def _words(one: "PlannedSkill") -> str:

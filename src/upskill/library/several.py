@@ -40,7 +40,9 @@ def evaluate_skills(
     yes: bool = False,
     **settings: object,
 ) -> SkillsResult:
-    """Evaluate several skills one after the other, as `upskill eval` does: folders of skills, or folders of folders.
+    """Evaluate several skills one after the other, as `upskill eval` does.
+
+    `skills` are folders of a skill, and folders that hold several.
 
     The caps hold for all together. A skill that cannot be measured does not stop the others. `previous` is `"git:REF"`:
     a skill that is the same there is not measured, and one that is not there is measured against no skill. The other

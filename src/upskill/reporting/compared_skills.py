@@ -54,6 +54,7 @@ def _skill_json(one: ComparedSkill) -> Json:
         "new": one.is_new,
         "compared_with": one.compared_with,
         "commit": one.commit,
+        "changed": list(one.changed),
         "problem": one.problem,
         "hint": one.hint,
         "evaluation": None if one.evaluation is None else evaluation_json(one.evaluation),
@@ -92,8 +93,8 @@ def show_compared(found: ComparedSkills, console: Console, *, every_note: bool =
         lines.append(Text(unmet, style="yellow"))
     notes = [(one.name, note) for one in found.skills if one.evaluation for note in result_notes(one.evaluation)]
     wanted = [(name, note.text) for name, note in notes if note.must_show and not note.text.startswith("not met: ")]
-    lines += [Text(line, style="yellow") for line in _by_skill(wanted)]
-    others = _by_skill([(name, note.text) for name, note in notes if not note.must_show])
+    lines += [Text(line, style="yellow") for line in by_skill(wanted)]
+    others = by_skill([(name, note.text) for name, note in notes if not note.must_show])
     lines += [Text(line, style="dim") for line in (*(f"note: {note}" for note in found.notes), *tested_notes(found))]
     if every_note:
         lines += [Text(line, style="dim") for line in others]
@@ -123,7 +124,7 @@ def tested_notes(found: ComparedSkills) -> Iterator[str]:
         )
 
 
-def _by_skill(notes: Sequence[tuple[str, str]]) -> list[str]:
+def by_skill(notes: Sequence[tuple[str, str]]) -> list[str]:
     """Each text once, with the name of the skill where it is about one of them."""
     about: dict[str, list[str]] = {}
     for name, text in notes:
