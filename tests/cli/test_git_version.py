@@ -201,10 +201,10 @@ def _large_file_storage(repository: Repository) -> str:
 @pytest.mark.parametrize(
     ("change", "said", "hint"),
     [
-        (lambda _: "HEAD~7", "git:HEAD~7: the repository of port has no such commit", "git log --oneline"),
+        (lambda _: "HEAD~7", "git:HEAD~7: the repository has no such commit", "git log --oneline"),
         (lambda _: "--help", "git:--help: is not a revision", "git:HEAD~1"),
         (lambda _: "HEAD\n", "is not a revision", "git:HEAD~1"),
-        (_shallow, "git:HEAD~1: the repository of port has no such commit", "fetch-depth: 0"),
+        (_shallow, "git:HEAD~1: the repository has no such commit", "fetch-depth: 0"),
         (_partial, "the clone is partial and lacks old files", "without --filter"),
         (_outside, "outside: is not in a git repository", "previous:PATH"),
         (_broken, "port: this skill cannot be used", "another version"),

@@ -49,6 +49,7 @@ def run_several(
     planned = plan_skills(
         find_targets(paths), order, settings=settings.values, progress=progress, needs_keys=not dry_run
     )
+    _clear(progress)
     if dry_run:
         show_plans(planned, as_json=as_json)
         return None
@@ -58,6 +59,14 @@ def run_several(
         progress=progress,
         confirm=lambda estimate: yes or _agrees(planned, estimate, progress),
     )
+
+
+def _clear(progress: "RunProgress") -> None:
+    """Take away what is drawn while skills are checked, so that a person can read and be asked."""
+    from upskill.cli.progress import TrialProgress
+
+    if isinstance(progress, TrialProgress):
+        progress.show(None)
 
 
 def _agrees(planned: "PlannedSkills", estimate: "PricedPlan", progress: "RunProgress") -> bool:

@@ -121,7 +121,7 @@ def _commit(root: Path, reference: str, shown: str) -> str:
         )
     else:
         hint = "`git log --oneline` lists the commits; a branch of a server must be fetched first"
-    raise UsageError(f"{shown}: the repository of {on_one_line(root.name)} has no such commit", hint=hint)
+    raise UsageError(f"{shown}: the repository has no such commit", hint=hint)
 
 
 def _entries(root: Path, tree: str, shown: str) -> list[_Entry] | None:
@@ -270,6 +270,6 @@ def _failed(root: Path, code: int, said: str) -> UsageError:
     if reason.startswith("could not fetch"):
         reason, advice = "the clone is partial and lacks old files", "clone the repository without --filter"
     return UsageError(
-        on_one_line(f"git cannot read the repository of {root.name}: {reason}"),
+        on_one_line(f"git cannot read the repository: {reason}"),
         hint=None if advice is None else on_one_line(advice),
     )

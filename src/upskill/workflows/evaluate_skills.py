@@ -181,20 +181,24 @@ def _plan(
 ) -> PlannedSkill:
     name = storage.read_skill(order.skill).name
     skill = ComparedSkill(folder=order.skill.as_posix(), name=name, compared_with=order.previous_revision)
-    if not has_cases(order.skill):
-        hint = f"let a teacher write them with `upskill cases write {order.skill}`"
-        raise UsageError(f"{name}: there are no cases", hint=hint)
+
+    def checked(one: EvaluationOrder) -> PreparedEvaluation:
+        if not has_cases(one.skill):
+            hint = f"let a teacher write them with `upskill cases write {one.skill}`"
+            raise UsageError(f"{name}: there are no cases", hint=hint)
+        return prepare(one, settings, progress=progress, announce=announce, needs_keys=needs_keys)
+
     try:
         with opened_previous(order) as opened:
             if opened.previous_revision is not None:  # a branch may move before its turn
                 order = replace(order, previous_revision=opened.previous_revision)
                 skill = replace(skill, commit=opened.previous_revision.removeprefix(GIT_PREFIX))
-            prepared = prepare(opened, settings, progress=progress, announce=announce, needs_keys=needs_keys)
+            prepared = checked(opened)
     except SameVersion as same:
         return PlannedSkill(skill=replace(skill, state="unchanged", commit=same.commit), order=order)
     except storage.NotInCommit:
         skill, order = replace(skill, is_new=True, compared_with=None), replace(order, previous_revision=None)
-        prepared = prepare(order, settings, progress=progress, announce=announce, needs_keys=needs_keys)
+        prepared = checked(order)
     if prepared.previous is not None:
         skill = replace(skill, changed=changed_parts(prepared.previous, prepared.skill))
     recorded = has_recorded_verdict(prepared, settings)
