@@ -14,8 +14,8 @@ import pytest
 from cli.two_servers import Place
 from forking import COMMAND, Done, Forker, run_program
 
-LOAD_THE_ENGINE = ("cases", "eval", "generate", "install", "publish", "regrade", "trigger")
-FORKED = (*LOAD_THE_ENGINE, "lint")
+LOAD_THE_ENGINE = ("cases", "eval", "evidence", "generate", "install", "publish", "regrade", "trigger")
+FORKED = (*LOAD_THE_ENGINE, "lint", "verify")
 
 Upskill = Callable[..., Done]
 

@@ -21,8 +21,8 @@ RULES = (
     *overlap.RULES,
 )
 _IN_PRIVATE_FILES = frozenset({"invisible-characters", "control-characters", "out-of-sight", "secret"})
-"""Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings. Evidence
-quotes nothing and an agent can open it, so every danger in it is a finding."""
+"""Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings.
+Evidence quotes nothing and an agent can open it, so every danger in it is a finding."""
 
 
 def lint_skill(contents: FolderContents) -> tuple[Finding, ...]:
