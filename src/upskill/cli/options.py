@@ -72,8 +72,9 @@ COUNTS = click.option(
 )
 REQUIRE = click.option(
     "--require",
-    type=click.Choice(["helps", "helps-here"]),
-    help="Exit with 1 unless the skill helps every model on new cases of this kind (helps-here: on these cases).",
+    type=click.Choice(["helps", "helps-here", "no-harm"]),
+    help="Exit with 1 unless the skill helps every model on new cases of this kind (helps-here: on these cases; "
+    "no-harm: if it hurts one).",
 )
 RESUME = click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Resume an interrupted run.")
 SANDBOX = click.option(

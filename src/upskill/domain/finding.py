@@ -6,8 +6,11 @@ from typing import Literal
 
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError
 
-Severity = Literal["danger", "caution"]
-"""`danger`: a person must agree first. `caution`: worth knowing."""
+Severity = Literal["danger", "error", "warning", "caution"]
+"""`danger`: a person must agree first. `error`: breaks the specification, so agents refuse it. `warning`: works less
+well, or some agents ignore or refuse it. `caution`: worth knowing."""
+SEVERITIES: tuple[Severity, ...] = ("danger", "error", "warning", "caution")
+"""From the worst."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +40,16 @@ class Finding:
     def line_for_people(self) -> str:
         """Where, what and why, on one line."""
         return f"{self.severity}: {self.place}: {self.excerpt} ({self.rule}: {self.reason})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuleInfo:
+    """A rule as a report lists it, whether it found something or not."""
+
+    id: str
+    severity: Severity
+    reason: str
+    remedy: str
 
 
 class FindingsRefused(UpskillError):

@@ -4,7 +4,8 @@
 were asked) and `trials/alone/` and `trials/among/`, each of them an ordinary run folder.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,6 +91,32 @@ def described_before(runs_dir: Path, *, skill_name: str, prompts: Iterable[Trigg
         if isinstance(description, str) and not asked.isdisjoint(prompt.digest for prompt in before):
             found.add(description)
     return frozenset(found)
+
+
+def loaded_instead(runs_dir: Path, *, skill_name: str) -> Iterator[Mapping[str, int]]:
+    """For each measurement of this skill, by name: prompts that should load it and loaded another skill instead."""
+    for folder in runs_in(runs_dir, marked_by=(TRIGGER_FILE,)):
+        if f"trigger-{skill_name}-" not in folder.name:
+            continue
+        try:
+            record = read_trigger_run(folder)
+        except (UpskillError, OSError):  # of another version, or damaged: nothing is known
+            continue
+        if record.skill_name == skill_name:
+            yield Counter(_others_in(record.results or {}))
+
+
+def _others_in(results: Mapping[str, JsonValue]) -> Iterator[str]:
+    """The other skills, once for each prompt of each model on which they took the place of the measured one."""
+    scores = results.get("scores")
+    for score in scores if isinstance(scores, list) else ():
+        prompts = score.get("prompts") if isinstance(score, dict) else None
+        for prompt in prompts if isinstance(prompts, list) else ():
+            if not isinstance(prompt, dict) or prompt.get("should_load") is not True:
+                continue
+            others = prompt.get("others")
+            if prompt.get("loads") != prompt.get("answers") and isinstance(others, list):
+                yield from {other for other in others if isinstance(other, str)}
 
 
 def read_trigger_run(folder: Path) -> TriggerRecord:

@@ -55,6 +55,8 @@ class EvaluationOrder:
     """Go on until the interval clears this lift, or is wholly below it."""
     previous: Path | None = None
     """An older version of the skill to measure against, instead of no skill."""
+    previous_revision: str | None = None
+    """Where that is a version in git: `git:REF` as it was typed; once it lies in `previous`, `git:` and the commit."""
     ceiling: Ceiling | None = None
     """Run the ceiling arm too, without a skill and with the passage of each case: beside the others, where it decides
     nothing; or `alone` with the baseline, on the cases that name a passage, and then nothing of the skill is shown."""

@@ -1,0 +1,80 @@
+"""`upskill lint`: what a person should know about a skill before an agent reads it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.cli import options
+from upskill.cli.output import console, print_json, print_lines, write_file
+from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, EXIT_USAGE, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from upskill.domain.linted_skill import LintResult
+
+
+@click.command("lint")
+@click.argument("skills", type=click.Path(path_type=Path), nargs=-1, metavar="[SKILL]...")
+@click.option(
+    "--among",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="A folder of other skills: name those whose descriptions compete; may be repeated.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 on warnings, too.")
+@click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code scanning.")
+@options.runs_dir("Where measurements of `trigger` are, for --among.")
+@options.JSON
+@click.option("-q", "--quiet", is_flag=True, help="Show only dangers and errors.")
+@options.NO_COLOR
+def command(
+    skills: tuple[Path, ...],
+    among: tuple[Path, ...],
+    strict: bool,
+    sarif: Path | None,
+    runs_dir: str | None,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+) -> int:
+    """Check skills for danger, the specification, agents and quality. Calls no model.
+
+    SKILL is the folder of a skill, a file in it, or a folder of skills. Default: the setting `skills_dir`. Exit code: 1
+    on a danger or an error, 2 where a skill cannot be searched. No findings does not mean safe.
+    """
+    from upskill.workflows.lint_skill import all_rules, folders_of, lint, read_others
+
+    if str(sarif) == "-":
+        raise UsageError("--sarif -: stdout already shows the result", hint="name a file")
+    settings = options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values
+    named = skills or (Path(settings.skills_dir),)
+    folders = list(folders_of(named))
+    others = read_others(among, runs_dir=Path(settings.runs_dir)) if among else None
+    results = [lint(folder, others=others) for folder in folders]
+    if sarif is not None:
+        from upskill import __version__
+        from upskill.reporting.sarif import sarif_text
+
+        write_file(sarif, sarif_text(results, all_rules(), version=__version__, start=Path.cwd().as_posix()))
+    if as_json:
+        from upskill.reporting.lint_table import lint_json
+
+        print_json(lint_json(results))
+    elif not results:
+        print_lines("nothing to lint: these files belong to no skill", err=True)
+    else:
+        from upskill.reporting.lint_table import show_findings
+
+        show_findings(results, console(no_color=no_color), quiet=quiet)
+    return _exit_code(results, strict=strict)
+
+
+def _exit_code(results: "Sequence[LintResult]", *, strict: bool) -> int:
+    refused = [result.refused for result in results if result.refused is not None]
+    print_lines(*(f"error: {message}" for message in refused), err=True)
+    if refused:
+        return EXIT_USAGE
+    return EXIT_NOT_SHOWN if any(result.fails(strict=strict) for result in results) else EXIT_DONE
