@@ -159,7 +159,7 @@ def prepare(
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     previous = _previous(order, skill)
-    dangers = _dangers(order, skill, previous, unconfined=backend == "none" and harness_info(harness).with_tools)
+    dangers = _dangers(order, unconfined=backend == "none" and harness_info(harness).with_tools)
     others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
     setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
     limits = _trial_limits(settings, order, setup)
@@ -270,11 +270,10 @@ def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:
     return previous
 
 
-def _dangers(order: EvaluationOrder, skill: Skill, previous: Skill | None, *, unconfined: bool) -> tuple[str, ...]:
+def _dangers(order: EvaluationOrder, *, unconfined: bool) -> tuple[str, ...]:
     if order.searched:
         return ()
-    refuse = unconfined and not order.accept_findings
-    return danger_notes(order.skill, skill, previous=previous, previous_folder=order.previous, refuse=refuse)
+    return danger_notes(order.skill, previous=order.previous, refuse=unconfined and not order.accept_findings)
 
 
 def _contents(order: EvaluationOrder, skill: Skill, previous: Skill | None) -> dict[str, Files]:
