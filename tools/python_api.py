@@ -22,7 +22,8 @@ engine only when a model is asked. The tests run this program,
 """
 
 RULES = f"""- **Arguments** have the names of the flags, except: `-m` is `models` (`teacher` for `generate`), `--from`
-  is `sources`, `--compare previous:PATH` is `previous`, and `--max-time` is `max_time_minutes`.
+  is `sources`, `--compare git:REF` is `previous="git:REF"`, `--compare previous:PATH` is `previous="PATH"`, and
+  `--max-time` is `max_time_minutes`.
 - **Settings:** any [setting](settings.md) can be an argument, such as `max_cost=2.0` or `store=False`. Others come from
   `UPSKILL_*`, the project's file and the user's file. A wrong name raises an error with a suggestion.
 - **Spending:** a call that may cost more than $1 or take more than 10 minutes raises `UsageError` with its price,
@@ -38,14 +39,15 @@ Everything on this page is public. Until version 1.0 it may change with a line i
 change without one."""
 
 FUNCTIONS = tuple(
-    f"upskill:{name}" for name in ("evaluate", "resume", "generate", "resume_generate", "regrade", "read_trace")
+    f"upskill:{name}"
+    for name in ("evaluate", "evaluate_skills", "resume", "generate", "resume_generate", "regrade", "read_trace")
 )
 
 VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Results",
         "Import these from `upskill`. `print` shows what the command prints; a notebook shows a table.",
-        ("upskill:EvaluationResult", "upskill:GenerationResult", "upskill:TraceResult"),
+        ("upskill:EvaluationResult", "upskill:SkillsResult", "upskill:GenerationResult", "upskill:TraceResult"),
     ),
     (
         "Values of an evaluation",
@@ -77,6 +79,12 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
                 "Answer",
             )
         ),
+    ),
+    (
+        "Values of several skills",
+        "Import these from `upskill.domain.compared_skill`. `SkillState` is `measured`, `unchanged`, `failed` or "
+        "`not started`.",
+        tuple(f"upskill.domain.compared_skill:{name}" for name in ("ComparedSkills", "ComparedSkill")),
     ),
     (
         "Values of a generated skill",

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from upskill.domain.finding import FindingsRefused
     from upskill.errors import EngineError, ProviderError, SettingsError, SkillInvalid, UpskillError, UsageError
     from upskill.library.functions import evaluate, generate, read_trace, regrade, resume, resume_generate
-    from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
+    from upskill.library.results import EvaluationResult, GenerationResult, SkillsResult, TraceResult
+    from upskill.library.several import evaluate_skills
 else:
     __getattr__ = lazy_exports(
         __name__,
@@ -21,7 +22,8 @@ else:
             "domain.finding": ("FindingsRefused",),
             "errors": ("EngineError", "ProviderError", "SettingsError", "SkillInvalid", "UpskillError", "UsageError"),
             "library.functions": ("evaluate", "generate", "read_trace", "regrade", "resume", "resume_generate"),
-            "library.results": ("EvaluationResult", "GenerationResult", "TraceResult"),
+            "library.results": ("EvaluationResult", "GenerationResult", "SkillsResult", "TraceResult"),
+            "library.several": ("evaluate_skills",),
         },
     )
 
@@ -33,10 +35,12 @@ __all__ = [
     "ProviderError",
     "SettingsError",
     "SkillInvalid",
+    "SkillsResult",
     "TraceResult",
     "UpskillError",
     "UsageError",
     "evaluate",
+    "evaluate_skills",
     "generate",
     "read_trace",
     "regrade",

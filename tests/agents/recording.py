@@ -10,6 +10,8 @@ from pathlib import Path
 
 REFUSING = "http://127.0.0.1:9"
 """Nobody listens there: what would leave this machine is refused at once."""
+OPENCODE_OFF = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+"""What opencode does by itself, over the network."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +45,7 @@ def record_claude_code(place: Place, *, model: str, prompt: str) -> Recorded:
         "IS_SANDBOX": "1",
     }
     options = ["--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions"]
-    _run(place, ["claude", "-p", prompt, *options, "--model", "scripted", "--strict-mcp-config"], said)
+    run_agent(place, ["claude", "-p", prompt, *options, "--model", "scripted", "--strict-mcp-config"], said)
     return Recorded(
         stream=place.stream,
         session=_the_only(place.home / ".claude" / "projects", "*/*.jsonl"),
@@ -75,7 +77,7 @@ enabled = false
     options = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
     quiet = ["-c", "skills.bundled.enabled=false", "--disable", "plugins", "--disable", "apps"]
     said = {"CODEX_HOME": str(home), "LOOPBACK_KEY": "none"}
-    _run(place, ["codex", "exec", *options, *quiet, "-C", str(place.workspace), prompt], said)
+    run_agent(place, ["codex", "exec", *options, *quiet, "-C", str(place.workspace), prompt], said)
     return Recorded(
         stream=place.stream, session=_the_only(home / "sessions", "*/*/*/rollout-*.jsonl"), workspace=place.workspace
     )
@@ -96,20 +98,19 @@ def record_opencode(place: Place, *, model: str, prompt: str) -> Recorded:
         json.dumps({"autoupdate": False, "share": "disabled", **chosen, "provider": {"loopback": provider}}),
         encoding="utf-8",
     )
-    off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
-    said = {f"OPENCODE_DISABLE_{name}": "1" for name in off}
-    _run(place, ["opencode", "run", "--format", "json", "--pure", "--title", "recorded", prompt], said)
+    said = {f"OPENCODE_DISABLE_{name}": "1" for name in OPENCODE_OFF}
+    run_agent(place, ["opencode", "run", "--format", "json", "--pure", "--title", "recorded", prompt], said)
     with place.stream.open(encoding="utf-8") as lines:
         session_id = json.loads(next(lines))["sessionID"]
     exported = place.stream.with_name("export.json")
-    _run(place, ["opencode", "export", session_id], said, stdout=exported)
+    run_agent(place, ["opencode", "export", session_id], said, stdout=exported)
     return Recorded(stream=place.stream, session=exported, workspace=place.workspace)
 
 
 Record = Callable[..., Recorded]
 
 
-def _run(place: Place, command: Sequence[str], said: Mapping[str, str], *, stdout: Path | None = None) -> None:
+def run_agent(place: Place, command: Sequence[str], said: Mapping[str, str], *, stdout: Path | None = None) -> None:
     """Run one agent to its end, with nothing of this process's environment but the search path."""
     program = shutil.which(command[0], path=str(place.binaries))
     if program is None:

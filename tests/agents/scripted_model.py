@@ -24,11 +24,15 @@ class Script:
 
 
 @contextmanager
-def scripted_model(script: Script) -> Iterator[str]:
-    """The base address of a model that follows the script, for as long as the block runs."""
+def scripted_model(script: Script, *, asked: list[dict[str, Any]] | None = None) -> Iterator[str]:
+    """The base address of a model that follows the script, for as long as the block runs.
+
+    Every request that it is sent is added to `asked`.
+    """
 
     class Answering(_Answering):
         follows = script
+        requests = asked
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     server.daemon_threads = True
@@ -44,6 +48,7 @@ def scripted_model(script: Script) -> Iterator[str]:
 
 class _Answering(BaseHTTPRequestHandler):
     follows: Script
+    requests: list[dict[str, Any]] | None
 
     def do_HEAD(self) -> None:
         self.send_response(200)
@@ -51,6 +56,8 @@ class _Answering(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        if self.requests is not None:
+            self.requests.append(asked)
         speak = DIALECTS.get(self.path.partition("?")[0])
         if speak is None:
             self.send_error(404)

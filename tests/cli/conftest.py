@@ -14,7 +14,7 @@ import pytest
 from cli.two_servers import Place
 from forking import COMMAND, Done, Forker, run_program
 
-LOAD_THE_ENGINE = ("cases", "eval", "generate", "regrade", "trigger")
+LOAD_THE_ENGINE = ("cases", "eval", "generate", "install", "publish", "regrade", "trigger")
 FORKED = (*LOAD_THE_ENGINE, "lint")
 
 Upskill = Callable[..., Done]

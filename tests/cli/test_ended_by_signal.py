@@ -140,14 +140,14 @@ def test_an_evaluation_keeps_what_it_bought_and_says_how_to_resume(here: Path, e
     assert sum(trial["outcome"]["kind"] == "scored" for trial in trials) == 10
 
 
-def test_an_evaluation_that_is_ended_before_its_first_answer_says_how_to_resume(
+def test_an_evaluation_that_is_ended_before_its_first_call_says_how_to_resume(
     here: Path, environment: dict[str, str]
 ) -> None:
     make_port_skill(here, cases=1)
     with Provider(lambda _: Behaviour(text="7413", latency=60.0)) as provider:
         command = [COMMAND, "eval", "skills/port", "-m", "any", "--base-url", provider.url]
         with started(command, cwd=here, env=environment) as process:
-            _wait(lambda: provider.requests)
+            _wait(lambda: list(here.glob("runs/*/trials.jsonl")))
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err

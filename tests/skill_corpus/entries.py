@@ -20,9 +20,15 @@ KINDS = frozenset(
         "disables-safety",
         "destructive",
         "foreign-package",
+        "secret",
+        "network-in-script",
+        "link-out-of-folder",
+        "binary",
+        "name-squatting",
     }
 )
 _BINARY = "base64:"
+_LINK = "link:"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +38,8 @@ class CorpusSkill:
     name: str
     why: str
     files: dict[str, bytes]
+    links: dict[str, str]
+    """Symbolic links: their paths, and what they lead to."""
     kinds: tuple[str, ...] = ()
 
     def write(self, parent: Path) -> Path:
@@ -40,19 +48,22 @@ class CorpusSkill:
         for path, data in self.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
+        for path, target in self.links.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).symlink_to(target)
         return folder
 
 
 @cache
 def bad_skills() -> tuple[CorpusSkill, ...]:
     """The dangerous skills."""
-    return _read("bad.yaml")
+    return (*_read("bad.yaml"), *_read("bad_second.yaml"))
 
 
 @cache
 def good_skills() -> tuple[CorpusSkill, ...]:
     """The ordinary skills."""
-    return _read("good.yaml")
+    return (*_read("good.yaml"), *_read("good_second.yaml"))
 
 
 def _read(name: str) -> tuple[CorpusSkill, ...]:
@@ -62,7 +73,8 @@ def _read(name: str) -> tuple[CorpusSkill, ...]:
             name=entry["name"],
             why=entry["why"],
             kinds=tuple(entry.get("kinds", ())),
-            files={path: _bytes(text) for path, text in entry["files"].items()},
+            files={path: _bytes(text) for path, text in entry["files"].items() if not text.startswith(_LINK)},
+            links={path: text.removeprefix(_LINK) for path, text in entry["files"].items() if text.startswith(_LINK)},
         )
         for entry in entries
     )

@@ -16,12 +16,15 @@ COMMANDS = {
     "cases": "Check the cases of a skill, or have a teacher write them.",
     "doctor": "Check that the sandbox works on this machine.",
     "eval": "Measure one or more models with and without a skill.",
+    "evidence": "Write what was measured of a skill beside it.",
     "generate": "Write a skill from a task or a session, and measure it.",
     "handoff": "Act as the teacher of a run, by hand or with an agent.",
     "init": "Write an example project that runs without a key.",
+    "install": "Copy a skill to where a coding agent looks for it.",
     "lint": "Check skills for danger, the specification and quality.",
     "list": "List the skills in a folder.",
     "models": "Show what a model name resolves to, its key variable and price.",
+    "publish": "Lay out skills with their evidence for installers.",
     "regrade": "Apply changed checks to the stored answers of a run.",
     "report": "Show a run as an HTML page or as Markdown.",
     "runs": "List past runs and their results; remove old ones.",
@@ -29,12 +32,13 @@ COMMANDS = {
     "trace": "Show what upskill reads from a recorded session.",
     "trigger": "Measure whether models load a skill when they should.",
     "trust": "Trust the settings file of a project.",
+    "verify": "Check which results beside a skill still hold.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 
 GROUPS = {
     "Commands": ("generate", "eval", "trigger", "report", "handoff"),
-    "Sharing": ("lint",),
+    "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
     "This machine": ("models", "settings", "trust", "doctor"),

@@ -11,21 +11,21 @@ import click
 from upskill.cli import options
 from upskill.cli.output import (
     ask_to_spend,
-    named,
     print_json,
     print_lines,
     refuse_what_resume_ignores,
     write_file,
 )
+from upskill.cli.plan_output import show_plan
 from upskill.cli.result_output import show_result
 from upskill.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
+    from upskill.domain.compared_skill import ComparedSkills
     from upskill.domain.evaluation import Required
     from upskill.reporting.formats import Format
     from upskill.sandbox import Backend
-    from upskill.workflows.evaluating.prepare import PreparedEvaluation
     from upskill.workflows.evaluating.spending import PricedPlan
     from upskill.workflows.progress import RunProgress
 
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 _HEEDED = frozenset(
     {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
     | {
-        "skill",
+        "skills",
         "case_file",
         "compare",
         "among",
         "sandbox",
+        "accept_findings",
         "agent_bin",
         "models",
         "base_url",
@@ -66,7 +67,7 @@ class _Runs(click.ParamType[int | None]):
 
 
 @click.command("eval")
-@click.argument("skill", type=click.Path(path_type=Path), required=False)
+@click.argument("skills", metavar="SKILL...", nargs=-1, type=click.Path(path_type=Path))
 @options.students("A model to measure; may be repeated.")
 @options.BASE_URL
 @click.option("--judge", metavar="MODEL", help="The model that grades checks written in prose.  [default: none]")
@@ -93,7 +94,11 @@ class _Runs(click.ParamType[int | None]):
 @click.option(
     "--ceiling", is_flag=True, help="Also measure without the skill but with the passage that each case names."
 )
-@click.option("--compare", metavar="previous:PATH", help="Compare with an older version of the skill.")
+@click.option(
+    "--compare",
+    metavar="git:REF|previous:PATH",
+    help="Compare with an older version of the skill: as it was in a commit of its repository, or a folder.",
+)
 @click.option(
     "--min-lift",
     type=float,
@@ -106,6 +111,7 @@ class _Runs(click.ParamType[int | None]):
 @options.among(f"Other skills beside this one, in every arm: {options.OTHER_SKILLS}")
 @options.AGENT_BIN
 @options.SANDBOX
+@options.ACCEPT_FINDINGS
 @options.MAX_TURNS
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
@@ -125,7 +131,7 @@ class _Runs(click.ParamType[int | None]):
 @options.YES
 @options.NO_COLOR
 def command(
-    skill: Path | None,
+    skills: tuple[Path, ...],
     case_file: Path | None,
     test_gen_model: str | None,
     test_gen_base_url: str | None,
@@ -139,6 +145,7 @@ def command(
     among: tuple[str, ...],
     agent_bin: Path | None,
     sandbox: "Backend",
+    accept_findings: bool,
     dry_run: bool,
     as_json: bool,
     verbose: bool,
@@ -149,33 +156,46 @@ def command(
 ) -> int:
     """Measure each MODEL with and without SKILL, a folder with a SKILL.md.
 
+    Several skills, or a folder of skills, are measured one after the other under the same caps, and shown in one table.
+
     The lift is the pass rate with the skill minus the pass rate without it, in points.
 
     Exit codes: 0 done; 1 a requirement was not met; 2 wrong usage; 3 failed, or no verdict; 130 interrupted (143 by
     SIGTERM, 129 by SIGHUP).
     """
+    from upskill.cli.eval_several import refuse_for_several, run_several, show_several
     from upskill.cli.progress import TrialProgress
     from upskill.domain.other_skills import read_among
     from upskill.workflows.evaluate_skill import evaluate
+    from upskill.workflows.evaluate_skills import is_several
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+    from upskill.workflows.evaluating.previous_version import opened_previous, read_compare
     from upskill.workflows.evaluating.resume import resume as resume_run
     from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.progress import SILENT_RUN
 
+    older = read_compare(compare)
+    skill = skills[0] if skills else None
     files = options.asked_formats("eval", settings)
+    evaluation: Evaluation | None = None
+    compared: ComparedSkills | None = None
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
         settings["teacher"] = test_gen_model
     with nullcontext(SILENT_RUN) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
             refuse_what_resume_ignores(_HEEDED | {format.name for format, _ in files})
+            if len(skills) > 1:
+                raise UsageError("--resume is about one run, and several skills were named", hint="name one, or none")
             typed = TypedAgain(
                 settings=options.resolved(settings),
                 sandbox=sandbox,
+                accept_findings=accept_findings,
                 agent_bin=agent_bin,
                 skill=skill,
                 case_file=case_file,
-                previous=_previous(compare),
+                previous=older.folder,
+                previous_revision=older.revision,
                 among=read_among(among),
             )
             evaluation = resume_run(resume, typed=typed, progress=progress)
@@ -191,23 +211,40 @@ def command(
                 baseline=not no_baseline,
                 ceiling="beside" if ceiling else None,
                 min_lift=min_lift,
-                previous=_previous(compare),
+                previous=older.folder,
+                previous_revision=older.revision,
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
+                accept_findings=accept_findings,
                 among=read_among(among),
                 agent_bin=agent_bin,
             )
             chosen = options.resolved(settings)
-            if dry_run:
+            # A comment is about a change, in which a skill may also be new or unchanged; one skill by itself may not.
+            of_a_change = older.revision is not None and any(format.name == "comment" for format, _ in files)
+            if is_several(skills) or of_a_change:
+                refuse_for_several(order, files)
+                compared = run_several(
+                    skills, order, settings=chosen, progress=progress, dry_run=dry_run, as_json=as_json, yes=yes
+                )
+            elif dry_run:
                 announce = partial(print_lines, err=True)
-                _show_plan(prepare(order, chosen.values, announce=announce, needs_keys=False), as_json=as_json)
-                return EXIT_DONE
-            evaluation = evaluate(
-                order,
-                settings=chosen,
-                progress=progress,
-                confirm=lambda estimate: yes or _agrees(estimate, progress),
-            )
+                with opened_previous(order) as opened:
+                    planned = prepare(opened, chosen.values, announce=announce, needs_keys=False)
+                show_plan(planned, as_json=as_json)
+            else:
+                evaluation = evaluate(
+                    order,
+                    settings=chosen,
+                    progress=progress,
+                    confirm=lambda estimate: yes or _agrees(estimate, progress),
+                )
+    if compared is not None:
+        return show_several(
+            compared, require, files=files, as_json=as_json, verbose=verbose, quiet=quiet, no_color=no_color
+        )
+    if evaluation is None:  # the plan was shown
+        return EXIT_DONE
     evaluation = replace(evaluation, required=require)
     _write_files(evaluation, files)
     if as_json:
@@ -235,49 +272,6 @@ def _agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:
     if isinstance(progress, TrialProgress):
         progress.show_plan()
     return ask_to_spend(estimate)
-
-
-def _previous(compare: str | None) -> Path | None:
-    if compare is None:
-        return None
-    word, _, path = compare.partition(":")
-    if word != "previous" or not path:
-        raise UsageError(f"--compare {compare}: is not understood", hint="write --compare previous:PATH")
-    return Path(path)
-
-
-def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
-    from upskill.domain import harness_info
-
-    estimate = prepared.estimate
-    if as_json:
-        from upskill.reporting.json_report import others_json
-
-        plan = {
-            "schema": "upskill.plan/1",
-            "skill": prepared.skill.name,
-            "students": [student.name for student in prepared.plan.students],
-            "harness": prepared.plan.harness,
-            "arms": list(prepared.plan.arms),
-            "sandbox": None if prepared.sandbox is None else prepared.sandbox.backend,
-            "others": others_json(prepared.others),
-            "cases": len(prepared.plan.cases),
-            "repeats": prepared.plan.repeats,
-            "design": prepared.plan.design,
-            **estimate.as_json(),
-            "price_unknown_for": list(estimate.unknown),
-            "detectable": estimate.detectable,
-            "missing_keys": list(prepared.missing_keys),
-        }
-        print_json(plan)
-        return
-    for student in prepared.plan.students:
-        print_lines(f"{prepared.skill.name} on {named(student)}")
-    if (harness := harness_info(prepared.plan.harness)).with_tools:
-        print_lines(f"models have tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
-    if prepared.others is not None:
-        print_lines(prepared.others.words)
-    print_lines(*prepared.lines, *prepared.note_lines)
 
 
 def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, object]]") -> None:

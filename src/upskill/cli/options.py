@@ -72,8 +72,9 @@ COUNTS = click.option(
 )
 REQUIRE = click.option(
     "--require",
-    type=click.Choice(["helps", "helps-here"]),
-    help="Exit with 1 unless the skill helps every model on new cases of this kind (helps-here: on these cases).",
+    type=click.Choice(["helps", "helps-here", "no-harm"]),
+    help="Exit with 1 unless the skill helps every model on new cases of this kind (helps-here: on these cases; "
+    "no-harm: if it hurts one).",
 )
 RESUME = click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Resume an interrupted run.")
 SANDBOX = click.option(
@@ -82,6 +83,11 @@ SANDBOX = click.option(
     default="bubblewrap",
     help="What confines programs; docker: containers of the image $UPSKILL_SANDBOX_IMAGE; none runs programs on this "
     "machine with your rights.  [default: bubblewrap]",
+)
+ACCEPT_FINDINGS = click.option(
+    "--accept-findings",
+    is_flag=True,
+    help="With --sandbox none: run a skill despite dangerous content that you have read.",
 )
 OTHER_SKILLS = (
     "a folder of skills, those that come with the coding agent, or N that ship with upskill; may be repeated."

@@ -10,15 +10,25 @@ from upskill.domain.text import estimate_tokens, estimated_tokens
 SKILL_FILE = "SKILL.md"
 META_FILE = "skill_meta.json"
 META_FORMAT = "upskill.skill/1"
-NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"})
-"""The answers are in there: in any spelling, these never reach a student and never change the digest."""
-NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules"})
+EVIDENCE_FILE = "evidence.json"
+CARD_FILE = "evidence.md"
+SIGNATURE_FILE = f"{EVIDENCE_FILE}.sigstore.json"
+EVIDENCE_FILES = frozenset({EVIDENCE_FILE, CARD_FILE, SIGNATURE_FILE})
+"""What travels beside a skill to show what it was measured to do."""
+NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"}) | EVIDENCE_FILES
+"""Cases, answers and results: in any spelling, these never reach a student and never change the digest."""
+INSTALL_RECORD = ".upskill-install.json"
+"""In an installed copy: what `upskill install` wrote, so that it can be undone."""
+NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules", INSTALL_RECORD})
 SPECIFIED_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 MOST_CHARACTERS = {"name": 64, "description": 1024, "compatibility": 500}
 NAME_RULE = "use up to 64 letters a-z, digits and single hyphens, as in pdf-merge"
 MOST_HANDED_FILES = 400
 MOST_HANDED_BYTES = 20_000_000
 """A skill is copied into every sandbox of a student with tools."""
+MOST_SHARED_FILES = 1_000
+MOST_SHARED_BYTES = 25 * 2**20
+"""A skill that is installed or published. `skills` from npm takes no larger archive."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 

@@ -5,21 +5,27 @@ an event loop is running, as in a notebook, the work runs in a separate thread.
 """
 
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import Literal
 
 from upskill.domain import Evaluation, Trial
 from upskill.domain.generated import GenerateResult
-from upskill.domain.other_skills import Among, read_among
-from upskill.errors import UpskillError, UsageError
-from upskill.interruption import beside_event_loops, raise_if_interrupted
+from upskill.errors import UsageError
+from upskill.library.calling import (
+    Interruptible,
+    OtherSkillsLike,
+    PathLike,
+    among_of,
+    backend_of,
+    call,
+    previous_of,
+    refuse_price,
+    resolved,
+)
 from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
-from upskill.redaction import redactor_from
 from upskill.sandbox import Backend
-from upskill.settings import ResolvedSettings, resolve_settings
 from upskill.teaching.case_split import read_counts
 from upskill.traces.digesting import DEFAULT_BUDGET
 from upskill.workflows import evaluate_skill as evaluating
@@ -27,14 +33,6 @@ from upskill.workflows import read_trace as reading
 from upskill.workflows.evaluating import regrade as regrading
 from upskill.workflows.generating import generate as generating
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.progress import RunProgress
-
-T = TypeVar("T")
-PathLike = str | os.PathLike[str]
-OtherSkillsLike = PathLike | int
-"""A folder of skills, a number of those that ship with upskill, or `bundled`."""
-_one_at_a_time = threading.Lock()
-"""The engine runs once per process. Another call waits for it."""
 
 
 def evaluate(
@@ -51,18 +49,21 @@ def evaluate(
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
+    accept_findings: bool = False,
     yes: bool = False,
     **settings: object,
 ) -> EvaluationResult:
     """Measure each model with and without the skill, as `upskill eval` does.
 
-    `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill. `ceiling`
-    also asks without the skill but with the passage of the case in the prompt. `among` are other skills that lie
-    beside this one in every arm: folders of skills, a number of those that ship with upskill, `"bundled"`. If nothing
-    has changed since an earlier evaluation, its recorded verdict is returned, unless `fresh` is given. `resume`
-    continues an interrupted run.
-    `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path.
+    `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill: a folder,
+    or `"git:REF"` for the skill as it was in a commit of its repository. `ceiling` also asks without the skill but with
+    the passage of the case in the prompt. `among` are other skills that lie beside this one in every arm: folders of
+    skills, a number of those that ship with upskill, `"bundled"`. If nothing has changed since an earlier evaluation,
+    its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
+    `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path. With
+    `sandbox="none"` and tools, a skill with dangerous content is refused without `accept_findings`.
     """
+    older = previous_of(previous)
     order = evaluating.EvaluationOrder(
         skill=Path(skill),
         case_file=None if tests is None else Path(tests),
@@ -70,25 +71,27 @@ def evaluate(
         baseline=not no_baseline,
         ceiling="beside" if ceiling else None,
         min_lift=min_lift,
-        previous=None if previous is None else Path(previous),
+        previous=older.folder,
+        previous_revision=older.revision,
         fresh=fresh,
-        sandbox=_backend(sandbox),
-        among=_among(among),
+        sandbox=backend_of(sandbox),
+        among=among_of(among),
         agent_bin=None if agent_bin is None else Path(agent_bin),
+        accept_findings=accept_findings,
     )
 
     def work() -> EvaluationResult:
-        chosen = _resolved("evaluate()", {**settings, **({"store": False} if fresh else {})}, models=models)
+        chosen = resolved("evaluate()", {**settings, **({"store": False} if fresh else {})}, models=models)
         return _evaluated(
             evaluating.evaluate(
                 order,
                 settings=chosen,
-                progress=_Interruptible(),
-                confirm=lambda plan: yes or _refuse(f"price {plan.price}; {plan.minutes}"),
+                progress=Interruptible(),
+                confirm=lambda plan: yes or refuse_price(f"price {plan.price}; {plan.minutes}"),
             )
         )
 
-    return _call(work)
+    return call(work)
 
 
 def resume(
@@ -100,6 +103,7 @@ def resume(
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
+    accept_findings: bool = False,
     **settings: object,
 ) -> EvaluationResult:
     """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
@@ -109,18 +113,21 @@ def resume(
     """
 
     def work() -> EvaluationResult:
+        older = previous_of(previous)
         typed = evaluating.TypedAgain(
-            settings=_resolved("resume()", dict(settings)),
-            sandbox=_backend(sandbox),
+            settings=resolved("resume()", dict(settings)),
+            sandbox=backend_of(sandbox),
             skill=None if skill is None else Path(skill),
             case_file=None if tests is None else Path(tests),
-            previous=None if previous is None else Path(previous),
-            among=_among(among),
+            previous=older.folder,
+            previous_revision=older.revision,
+            among=among_of(among),
             agent_bin=None if agent_bin is None else Path(agent_bin),
+            accept_findings=accept_findings,
         )
-        return _evaluated(evaluating.resume(Path(run), typed=typed, progress=_Interruptible()))
+        return _evaluated(evaluating.resume(Path(run), typed=typed, progress=Interruptible()))
 
-    return _call(work)
+    return call(work)
 
 
 def regrade(run: PathLike, *, tests: PathLike | None = None, sandbox: Backend = "bubblewrap") -> EvaluationResult:
@@ -134,13 +141,13 @@ def regrade(run: PathLike, *, tests: PathLike | None = None, sandbox: Backend = 
         evaluation = regrading.regrade(
             Path(run),
             case_file=None if tests is None else Path(tests),
-            sandbox=_backend(sandbox),
-            progress=_Interruptible(),
+            sandbox=backend_of(sandbox),
+            progress=Interruptible(),
             graded=regraded.append,
         )
         return EvaluationResult(evaluation=evaluation, run=Path(run).resolve(), _regraded=tuple(regraded))
 
-    return _call(work)
+    return call(work)
 
 
 def generate(
@@ -184,7 +191,7 @@ def generate(
     named = [sources] if isinstance(sources, str | os.PathLike) else sources
 
     def work() -> GenerationResult:
-        chosen = _resolved("generate()", {**settings, "teacher": teacher}, models=models)
+        chosen = resolved("generate()", {**settings, "teacher": teacher}, models=models)
         order = generating.GenerateOrder(
             task=task,
             examples=tuple(examples),
@@ -198,10 +205,10 @@ def generate(
             feedback=None if feedback is None else os.fspath(feedback),
             retire=tuple(retire),
             description_only=description_only,
-            among=_among(among),
+            among=among_of(among),
             agent_bin=None if agent_bin is None else os.fspath(agent_bin),
             anyway=anyway,
-            sandbox=_backend(sandbox),
+            sandbox=backend_of(sandbox),
         )
         progress = _GenerateProgress()
         return progress.watch(
@@ -209,12 +216,12 @@ def generate(
                 order,
                 settings=chosen,
                 progress=progress,
-                confirm=lambda plan: yes or _refuse("; ".join(line.strip() for line in plan.shares)),
+                confirm=lambda plan: yes or refuse_price("; ".join(line.strip() for line in plan.shares)),
                 accept=lambda _found, _draft: accept_findings,
             )
         )
 
-    return _call(work)
+    return call(work)
 
 
 def resume_generate(
@@ -241,10 +248,10 @@ def resume_generate(
     def work() -> GenerateResult:
         typed = generating.TypedGenerate(
             again=evaluating.TypedAgain(
-                settings=_resolved("resume_generate()", dict(settings)),
-                sandbox=_backend(sandbox),
+                settings=resolved("resume_generate()", dict(settings)),
+                sandbox=backend_of(sandbox),
                 skill=None if sources is None else Path(sources),
-                among=_among(among),
+                among=among_of(among),
                 agent_bin=None if agent_bin is None else Path(agent_bin),
             ),
             output=None if output is None else os.fspath(output),
@@ -258,7 +265,7 @@ def resume_generate(
             progress=progress,
         )
 
-    return _call(lambda: progress.watch(work))
+    return call(lambda: progress.watch(work))
 
 
 def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
@@ -278,7 +285,7 @@ def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
             )
         )
 
-    return _call(work)
+    return call(work)
 
 
 def _evaluated(evaluation: Evaluation) -> EvaluationResult:
@@ -289,15 +296,7 @@ def _evaluated(evaluation: Evaluation) -> EvaluationResult:
     return EvaluationResult(evaluation=evaluation, run=Path(evaluation.run).resolve())
 
 
-class _Interruptible(RunProgress):
-    """Shows nothing. Where much is done before the first call, lets an interrupt through."""
-
-    def step(self, what: str, done: int, of: int | None) -> None:
-        """Called for every case or answer."""
-        raise_if_interrupted()
-
-
-class _GenerateProgress(_Interruptible):
+class _GenerateProgress(Interruptible):
     """Remembers the run folder, to name it in an interrupt."""
 
     run: Path | None = None
@@ -324,44 +323,3 @@ class _GenerateProgress(_Interruptible):
             if measured is None
             else EvaluationResult(evaluation=measured, run=Path(measured.run).resolve()),
         )
-
-
-def _refuse(price: str) -> bool:
-    raise UsageError(f"{price}. Nothing was run: pass yes=True to run it")
-
-
-def _backend(sandbox: Backend) -> Backend:
-    if sandbox not in get_args(Backend):
-        raise UsageError(f"sandbox must be {' or '.join(get_args(Backend))}, not {sandbox!r}")
-    return sandbox
-
-
-def _among(among: OtherSkillsLike | Sequence[OtherSkillsLike]) -> Among:
-    given = [among] if isinstance(among, str | int | os.PathLike) else among
-    # A path is never taken for a number, whatever it is called.
-    return read_among([str(Path.cwd() / one) if isinstance(one, os.PathLike) else str(one) for one in given])
-
-
-def _resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str] = ()) -> ResolvedSettings:
-    given = {"models": (models,) if isinstance(models, str) else tuple(models), **settings}
-    return resolve_settings(given, typed=dict.fromkeys(given, function))
-
-
-def _call(work: Callable[[], T]) -> T:
-    """Do the work, with an event loop running here or not. Errors show their hints, and no key of the user."""
-
-    def alone() -> T:
-        with _one_at_a_time:
-            raise_if_interrupted()  # while it waited for another call
-            return work()
-
-    try:
-        return beside_event_loops(alone)
-    except UpskillError as error:
-        clean = redactor_from(os.environ).clean_own
-        error.message, error.problems = clean(error.message), tuple(map(clean, error.problems))
-        error.args = (error.message,)
-        if error.hint is not None:
-            error.hint = clean(error.hint)
-            error.add_note(f"hint: {error.hint}")
-        raise

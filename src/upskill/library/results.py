@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Evaluation, StudentReport, Trial, Verdict
 from upskill.domain.case import Json
+from upskill.domain.compared_skill import ComparedSkill, ComparedSkills
 from upskill.domain.evaluation import Required, meets
 from upskill.domain.generated import GenerateResult
 from upskill.domain.trace_digest import TraceSource
@@ -45,7 +46,8 @@ class EvaluationResult:
         return self.students[0].verdict
 
     def meets(self, required: Required = "helps") -> bool:
-        """Whether the skill helps every model, as `--require` asks; `helps-here`: at least on these cases."""
+        """Whether the skill helps every model, as `--require` asks; `helps-here`: at least on these cases; `no-harm`:
+        whether it hurts none."""
         return all(meets(required, verdict=report.verdict, claim=report.claim) for report in self.students)
 
     def trials(self) -> Iterator[Trial]:
@@ -92,6 +94,40 @@ class EvaluationResult:
 
     def _repr_html_(self) -> str:
         return evaluation_table(self.evaluation)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class SkillsResult:
+    """The result of an evaluation of several skills."""
+
+    compared: ComparedSkills
+    """All figures."""
+
+    @property
+    def skills(self) -> tuple[ComparedSkill, ...]:
+        """One entry per skill, in order; `evaluation` is `None` where it was not measured."""
+        return self.compared.skills
+
+    def meets(self, required: Required = "helps") -> bool:
+        """Whether every skill that was measured meets this for every model, and none failed or was not started."""
+        return self.compared.requiring(required).exit_code() == 0
+
+    def to_dict(self) -> dict[str, Json]:
+        """The object that `upskill eval --json` prints for several skills."""
+        from upskill.reporting.compared_skills import compared_json
+
+        return compared_json(self.compared)
+
+    def __repr__(self) -> str:
+        return f"SkillsResult(skills={[(one.name, one.state) for one in self.skills]})"
+
+    def __str__(self) -> str:
+        from upskill.reporting.compared_skills import show_compared
+
+        return _printed(lambda console: show_compared(self.compared, console))
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)

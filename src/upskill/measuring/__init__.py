@@ -32,6 +32,7 @@ from upskill.measuring.looks import (
     look_terms,
     recorded_look,
     repeats_earlier,
+    taken_again,
     tallies_of,
 )
 from upskill.measuring.pairs import (
@@ -107,6 +108,7 @@ __all__ = [
     "screen_cases",
     "spent_on",
     "summarise_arm",
+    "taken_again",
     "tallies_of",
     "tally_baselines",
     "tally_prompts",

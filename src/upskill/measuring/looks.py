@@ -131,6 +131,23 @@ class NextLook:
         )
 
 
+def taken_again(look: Look) -> NextLook:
+    """The same look as one that is about to be taken, to ask which looks belong to it."""
+    return NextLook(
+        student_key=look.student_key,
+        served=look.served,
+        skill=look.skill,
+        version=look.version,
+        sketch=look.sketch,
+        against=look.against,
+        design=look.design,
+        repeats=look.repeats,
+        min_lift=look.min_lift,
+        cases={case.key: (case.key, case.checks) for case in look.cases},
+        families={case.key: case.family for case in look.cases if case.family is not None},
+    )
+
+
 def lineage(looks: Iterable[Look], coming: NextLook) -> tuple[Look, ...]:
     """The looks of this student at versions of this skill, on cases of which it shares at least one; oldest first.
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from upskill.domain import Errored, Evaluation, Trial
 from upskill.domain.text import visible, whole_characters
@@ -34,11 +34,17 @@ def safe_cell(cell: Cell) -> Cell:
 
 def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     """A header and one row per answer, in the order given. Unknown values are empty, never 0."""
+    return csv_of_evaluations([evaluation], lambda _: trials)
+
+
+def csv_of_evaluations(evaluations: Iterable[Evaluation], trials_of: Callable[[Evaluation], Iterable[Trial]]) -> str:
+    """The same for several evaluations under one header, one after the other."""
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for row in trial_rows(evaluation, trials):
-        writer.writerow(map(safe_cell, row.values()))
+    for evaluation in evaluations:
+        for row in trial_rows(evaluation, trials_of(evaluation)):
+            writer.writerow(map(safe_cell, row.values()))
     return file.getvalue()
 
 

@@ -1,11 +1,12 @@
 """An evaluation as JUnit XML: one suite per student, one test per case, so that a regression is named by its case."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 from upskill.domain import Arm, Errored, Evaluation, Scored, StudentReport, Trial
+from upskill.domain.compared_skill import ComparedSkill
 from upskill.reporting.requirements import Requirement, requirements
 from upskill.reporting.wording import arm_name, loss_lines
 
@@ -49,6 +50,36 @@ class _Tally:
 
 def junit_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     """The whole report as well-formed XML, whatever is in the texts. `trials` is gone through once."""
+    return _document(_suites(evaluation, trials))
+
+
+def junit_of_skills(skills: Iterable[ComparedSkill], trials_of: Callable[[Evaluation], Iterable[Trial]]) -> str:
+    """The suites of several skills in one report. A skill that was not measured has a suite of one test: an error, or
+    skipped where it is unchanged."""
+    suites: list[ElementTree.Element] = []
+    for one in skills:
+        if one.evaluation is None:
+            suites.append(_unmeasured(one))
+        else:
+            suites += _suites(one.evaluation, trials_of(one.evaluation))
+    return _document(suites)
+
+
+def _unmeasured(one: ComparedSkill) -> ElementTree.Element:
+    suite = _element("testsuite", name=one.name)
+    case = _element("testcase", name="evaluation", classname=one.name, time="0.000")
+    if one.state == "unchanged":
+        case.append(_element("skipped", message=f"unchanged since {one.compared_with}, not measured"))
+    else:
+        case.append(_element("error", type=one.state, message=one.problem or one.state))
+    suite.append(case)
+    _count(suite)
+    suite.set("time", "0.000")
+    return suite
+
+
+def _suites(evaluation: Evaluation, trials: Iterable[Trial]) -> list[ElementTree.Element]:
+    """A suite for each student."""
     tallies: dict[str, dict[str, _Tally]] = {report.student.name: {} for report in evaluation.students}
     compared = {report.student.name: report.compared for report in evaluation.students}
     for trial in trials:
@@ -60,9 +91,12 @@ def junit_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
             cases[trial.case_id] = _Tally(arm=arm, against=against)
         cases[trial.case_id].add(trial)
     known = sorted({case_id for cases in tallies.values() for case_id in cases})
+    return [_suite(evaluation, report, known, tallies[report.student.name]) for report in evaluation.students]
+
+
+def _document(suites: Iterable[ElementTree.Element]) -> str:
     root = ElementTree.Element("testsuites", {"name": "upskill"})
-    for report in evaluation.students:
-        root.append(_suite(evaluation, report, known, tallies[report.student.name]))
+    root.extend(suites)
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, 0)) for suite in root)))
     ElementTree.indent(root)
@@ -87,11 +121,15 @@ def _suite(
         suite.append(case)
     for required in requirements(evaluation):
         suite.append(_requirement(required, student=student.name, classname=f"{skill.name}.{student.name}"))
+    _count(suite)
+    suite.set("time", f"{sum(tally.seconds for tally in tallies.values()):.3f}")
+    return suite
+
+
+def _count(suite: ElementTree.Element) -> None:
     suite.set("tests", str(len(suite.findall("testcase"))))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("time", f"{sum(tally.seconds for tally in tallies.values()):.3f}")
-    return suite
 
 
 def _requirement(required: Requirement, *, student: str, classname: str) -> ElementTree.Element:

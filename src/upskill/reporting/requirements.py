@@ -49,7 +49,8 @@ def requirements(evaluation: Evaluation) -> tuple[Requirement, ...]:
 
 
 def generate_requirements(generated: GenerateResult, required: Required | None) -> tuple[Requirement, ...]:
-    """What was required of a `generate`: every student is helped on held-out cases, and no case is made worse."""
+    """What was required of a `generate`: every student is helped (`no-harm`: none is hurt) on held-out cases, and no
+    case is made worse."""
     if required is None:
         return ()
     unmet = {
@@ -57,9 +58,15 @@ def generate_requirements(generated: GenerateResult, required: Required | None) 
         for one in generated.claims
         if (why := _gap(required, one.student, one.status, one.claim)) is not None
     }
-    if not generated.proven and not unmet:
+    # Without `no-harm` a skill must be proven; with it a skill that helps fails where it makes a case worse.
+    if not generated.proven and not unmet and (required != "no-harm" or _all_helped(generated)):
         unmet = {"": generated.reason}
     return (Requirement(what=f"--require {required}", unmet=unmet),)
+
+
+def _all_helped(generated: GenerateResult) -> bool:
+    """Also where nothing was measured."""
+    return all(one.status == "helps" for one in generated.claims)
 
 
 def requirements_json(found: tuple[Requirement, ...]) -> Json:

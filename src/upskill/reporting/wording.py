@@ -105,15 +105,16 @@ def confidence_interval(lift: Lift, interval: Interval | None) -> str:
 
 def confidence(lift: Lift) -> str:
     """What the intervals of a lift promise to cover."""
-    return _covers(lift.confidence)
+    return covers(lift.confidence)
 
 
 def interval_in_column(interval: Interval | None, share: float) -> str:
     """An interval under a head that says `95% CI`: where it promises to cover another share, it says so itself."""
-    return between(interval) if interval is None or _covers(share) == USUAL else f"{_covers(share)} {between(interval)}"
+    return between(interval) if interval is None or covers(share) == USUAL else f"{covers(share)} {between(interval)}"
 
 
-def _covers(share: float) -> str:
+def covers(share: float) -> str:
+    """A share as the level of an interval: `95% CI`."""
     return f"{round(share * 100, 1):g}% CI"
 
 

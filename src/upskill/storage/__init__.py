@@ -10,6 +10,7 @@ from upskill.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
+    from upskill.storage.git_version import GIT_PREFIX, GitVersion, NotInCommit, open_git_version
     from upskill.storage.look_ledger import LookLedger, default_ledger_path
     from upskill.storage.plain_files import require_plain_folder
     from upskill.storage.run_folders import evaluation_in, is_at_work, only_one_in, remove, runs_in, size_of
@@ -26,6 +27,7 @@ else:
         {
             "cases": ("CaseFile", "read_case_file", "read_skill_cases", "write_case_file"),
             "engine_logs": ("clean_logs",),
+            "git_version": ("GIT_PREFIX", "GitVersion", "NotInCommit", "open_git_version"),
             "look_ledger": ("LookLedger", "default_ledger_path"),
             "plain_files": ("require_plain_folder",),
             "run_folders": ("evaluation_in", "is_at_work", "only_one_in", "remove", "runs_in", "size_of"),
@@ -40,8 +42,11 @@ else:
     )
 
 __all__ = [
+    "GIT_PREFIX",
     "CaseFile",
+    "GitVersion",
     "LookLedger",
+    "NotInCommit",
     "RunFolder",
     "RunRecord",
     "SqliteStore",
@@ -60,6 +65,7 @@ __all__ = [
     "is_at_work",
     "measured_with",
     "only_one_in",
+    "open_git_version",
     "past_runs",
     "read_case_file",
     "read_contents",

@@ -8,13 +8,14 @@ from upskill.settings import ResolvedSettings
 from upskill.workflows.evaluating import evaluate as evaluating
 from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.prepare import EvaluationOrder
+from upskill.workflows.evaluating.previous_version import Previous, opened_previous, read_compare
 from upskill.workflows.evaluating.resume import resume, resume_command
 from upskill.workflows.evaluating.spending import PricedPlan, client_for
 from upskill.workflows.evaluating.typed_again import TypedAgain
 from upskill.workflows.generating.write_cases import write_missing_cases
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
-__all__ = ["EvaluationOrder", "TypedAgain", "evaluate", "resume", "resume_command"]
+__all__ = ["EvaluationOrder", "Previous", "TypedAgain", "evaluate", "read_compare", "resume", "resume_command"]
 
 
 def evaluate(
@@ -29,8 +30,9 @@ def evaluate(
     The teacher writes missing cases once, and saves them with the skill.
     """
     client = client_for(settings.values)
-    if order.case_file is None:
-        storage.read_skill(order.skill)
-        if not has_cases(order.skill):
-            write_missing_cases(order, settings=settings, progress=progress, confirm=confirm, client=client)
-    return evaluating.evaluate(order, settings=settings, progress=progress, confirm=confirm, client=client)
+    with opened_previous(order) as opened:
+        if order.case_file is None:
+            storage.read_skill(order.skill)
+            if not has_cases(order.skill):
+                write_missing_cases(opened, settings=settings, progress=progress, confirm=confirm, client=client)
+        return evaluating.evaluate(opened, settings=settings, progress=progress, confirm=confirm, client=client)

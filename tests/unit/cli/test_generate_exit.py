@@ -58,6 +58,23 @@ def test_a_requirement_is_met_by_every_student_and_without_a_case_made_worse(mad
     assert generated_json(made)["required"] == []
 
 
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
+        (generated("helps", "undecided", proven=False), 0),
+        (generated("no difference", proven=False), 0),
+        (generated("helps", "hurts", proven=False), 1),
+        (generated("helps", proven=False), 1),  # it makes a case significantly worse
+        (generated("not proven", proven=False), 1),  # it was not measured on held-out cases
+        (generated(proven=False), 1),
+    ],
+)
+def test_no_harm_fails_where_a_student_or_a_case_is_made_worse_or_nothing_was_measured(
+    made: GenerateResult, code: int
+) -> None:
+    assert exit_code(made, "no-harm") == code
+
+
 def test_a_skill_that_helps_here_only_meets_helps_here_and_the_reason_is_said() -> None:
     assert exit_code(generated("helps", proven=True, claim="these cases"), "helps-here") == 0
     (worse,) = generate_requirements(generated("helps", proven=False), "helps")

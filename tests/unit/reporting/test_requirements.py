@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from unit.reporting.evaluations import evaluation, report
-from upskill.domain import Evaluation
+from upskill.domain import Evaluation, Verdict
 from upskill.reporting import evaluation_json, junit_report
 from upskill.reporting.requirements import not_met_line, requirements
 
@@ -27,6 +27,17 @@ def test_helps_on_these_cases_alone_meets_helps_here_and_no_longer_helps() -> No
     assert evaluation(WIDE, NARROW, required="helps-here").exit_code() == 0
     assert evaluation(WIDE, UNDECIDED, required="helps-here").exit_code() == 1
     assert evaluation(NARROW).exit_code() == 0
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [("helps", 0), ("cheaper", 0), ("no difference", 0), ("undecided", 0), ("hurts", 1), ("invalid", 3), (None, 1)],
+)
+def test_no_harm_is_met_by_every_verdict_but_hurts(verdict: Verdict | None, code: int) -> None:
+    found = evaluation(WIDE, replace(UNDECIDED, verdict=verdict), required="no-harm")
+    assert found.exit_code() == code
+    assert required(found)[0]["met"] is (code == 0)
+    assert ("not met: --require no-harm, sonnet" in junit_report(found, ())) is (code > 0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What the search finds in the corpus of bad and good skills. The sets are exact: a change of a rule shows here.
 
-The first version of the rules, written before anybody looked at the corpus, found 27 of 40 and flagged 9 of 40.
+The first version of the rules, written before anybody looked at the corpus, found 27 of 40 and flagged 9 of 40. Of the
+second part of the corpus, written without sight of the rules, the rules of that day found 12 of 20 and flagged 6 of 20.
 """
 
 import time
@@ -10,29 +11,40 @@ import pytest
 
 from skill_corpus.entries import CorpusSkill, bad_skills, good_skills
 from upskill.domain.skill import NOT_FOR_STUDENTS
+from upskill.errors import SkillInvalid
 from upskill.shipping import search_skill
+from upskill.storage import read_skill
 
 MISSED: set[str] = set()
-FLAGGED = {"pre-commit-hooks"}
+FLAGGED = {"git-hooks-setup", "pre-commit-hooks"}
 ROOT = Path(__file__).parents[3]
 
 
-def _is_dangerous(skill: CorpusSkill) -> bool:
-    return any(one.severity == "danger" for one in search_skill(skill.files))
+def _is_dangerous(skill: CorpusSkill, folder: Path) -> bool:
+    """Whether the search of its texts finds a danger, or the reader of folders a link that leaves it."""
+    if any(one.severity == "danger" for one in search_skill(skill.files)):
+        return True
+    if not skill.links:
+        return False
+    try:
+        read_skill(skill.write(folder))
+    except SkillInvalid as error:
+        return all("outside the skill" in problem for problem in error.problems)
+    return False
 
 
-def test_every_bad_skill_is_found_but_those_that_are_listed() -> None:
-    assert {skill.name for skill in bad_skills() if not _is_dangerous(skill)} == MISSED
+def test_every_bad_skill_is_found_but_those_that_are_listed(tmp_path: Path) -> None:
+    assert {skill.name for skill in bad_skills() if not _is_dangerous(skill, tmp_path)} == MISSED
 
 
-def test_no_good_skill_is_flagged_but_those_that_are_listed() -> None:
-    assert {skill.name for skill in good_skills() if _is_dangerous(skill)} == FLAGGED
+def test_no_good_skill_is_flagged_but_those_that_are_listed(tmp_path: Path) -> None:
+    assert {skill.name for skill in good_skills() if _is_dangerous(skill, tmp_path)} == FLAGGED
 
 
 def test_the_page_that_says_what_a_search_finds_has_the_figures_and_the_names() -> None:
     page = (ROOT / "docs" / "explanation" / "how-drafts-are-searched.md").read_text()
     found, flagged = len(bad_skills()) - len(MISSED), len(FLAGGED)
-    assert f"| now | {found} of {len(bad_skills())} | {flagged} of {len(good_skills())} |" in page
+    assert f"| all | now | {found} of {len(bad_skills())} | {flagged} of {len(good_skills())} |" in page
     assert all(f"`{name}`" in page for name in MISSED | FLAGGED)
 
 

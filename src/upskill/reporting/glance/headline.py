@@ -17,11 +17,15 @@ def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow], *, decision:
     """
     if not rows:
         return (decision or "Nothing was measured.",)
-    subject = _subject(evaluation)
-    found = [_one(subject, rows[0])] if len(rows) == 1 else _several(subject, rows)
+    found = answer(_subject(evaluation), rows)
     interrupted = ["The run was interrupted, so this is not final."] if evaluation.interrupted else []
     found += _loading(evaluation, rows)
     return (*interrupted, *found) if decision is None else (decision, *interrupted, *found[1:])
+
+
+def answer(subject: str, rows: Sequence[GlanceRow]) -> list[str]:
+    """What was found, in one or two sentences about the subject. There is at least one row."""
+    return [_one(subject, rows[0])] if len(rows) == 1 else _several(subject, rows)
 
 
 def _loading(evaluation: Evaluation, rows: Sequence[GlanceRow]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -32,16 +33,31 @@ def terminal_lines(glance: Glance, console: Console) -> list[Text]:
     sentences = [Text(_encodable(one, console), style="bold") for one in glance.sentences]
     lines = [part for one in sentences for part in one.wrap(console, width)]
     if glance.rows:
-        plain = not can_draw(console, _NEEDED)
-        rows = [replace(row, name=_encodable(row.name, console)) for row in glance.rows]
-        lines += _rows(rows, width, plain=plain)
-        lines += [_key(glance, width, plain=plain)] if any(row.after is not None for row in rows) else []
+        lines += aligned_rows([glance.rows], console)[0]
+        lines += key_lines(glance, console)
     for line in lines:
         line.rstrip()
     return lines
 
 
-def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool) -> list[Text]:
+def aligned_rows(groups: Sequence[Sequence[GlanceRow]], console: Console) -> list[list[Text]]:
+    """A line for each row, in columns that are the same for all groups. Names differ within a group."""
+    rows = [replace(row, name=_encodable(row.name, console)) for group in groups for row in group]
+    if not rows:
+        return [[] for _ in groups]
+    plain = not can_draw(console, _NEEDED)
+    lines = iter(_rows(rows, max(80, console.width), plain=plain, sizes=[len(group) for group in groups]))
+    return [[next(lines) for _ in group] for group in groups]
+
+
+def key_lines(glance: Glance, console: Console) -> list[Text]:
+    """What the dots and figures of the rows are; empty where no row has any."""
+    if not any(row.after is not None for row in glance.rows):
+        return []
+    return [_key(glance, max(80, console.width), plain=not can_draw(console, _NEEDED))]
+
+
+def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool, sizes: Sequence[int]) -> list[Text]:
     glyphs = ASCII if plain else UNICODE
     texts = [_cells(row, plain=plain, tokens=width >= WITH_TOKENS) for row in rows]
     widths = [max(cell_len(row[column]) for row in texts) for column in range(len(texts[0]))]
@@ -49,10 +65,11 @@ def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool) -> list[Text]:
     name = min(max(cell_len(row.name) for row in rows), _MOST_NAME, max(_LEAST_NAME, room - _GOOD_BAR))
     bar = max(_LEAST_BAR, min(_MOST_BAR, room - name))
     dots = "~" if plain else "…"
-    named = [
-        replace(row, name=one)
-        for row, one in zip(rows, told_apart([row.name for row in rows], name, dots), strict=True)
+    ends = list(accumulate(sizes, initial=0))
+    names = [
+        one for begin, end in pairwise(ends) for one in told_apart([row.name for row in rows[begin:end]], name, dots)
     ]
+    named = [replace(row, name=one) for row, one in zip(rows, names, strict=True)]
     return [_line(row, cells, (name, bar, *widths), glyphs) for row, cells in zip(named, texts, strict=True)]
 
 

@@ -1,6 +1,7 @@
 """What an evaluation will take: calls, dollars and minutes, before anything is bought."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -44,6 +45,11 @@ class Estimate:
     """At the pace of the last run like this one; `None` where there was none."""
     unknown: tuple[str, ...] = ()
     """Models whose price is unknown."""
+
+    @property
+    def is_much(self) -> bool:
+        """Whether a person is asked first."""
+        return (self.price_at_most or 0) > ASK_ABOVE_DOLLARS or (self.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
     @property
     def calls(self) -> str:
@@ -98,14 +104,37 @@ class PlanEstimate(Estimate):
     """The smallest lift the plan can find, in words."""
 
     @property
-    def is_much(self) -> bool:
-        """Whether a person is asked first."""
-        return (self.price_at_most or 0) > ASK_ABOVE_DOLLARS or (self.minutes_at_most or 0) > ASK_ABOVE_MINUTES
-
-    @property
     def minutes(self) -> str:
         """In words, and where they come from."""
         return self.duration if self.minutes_at_most is None else f"{self.duration}, at the pace of the last run"
+
+
+def total_estimate(estimates: Iterable[Estimate], *, most_minutes: float | None = None) -> Estimate:
+    """What several things take that are done one after the other; a time or a price is unknown where one is.
+
+    `most_minutes` is the cap on the time of all, if there is one.
+    """
+    all_of = tuple(estimates)
+    cap = math.inf if most_minutes is None else most_minutes
+    minutes = (_sum(one.minutes_expected for one in all_of), _sum(one.minutes_at_most for one in all_of))
+    return Estimate(
+        calls_expected=sum(one.calls_expected for one in all_of),
+        calls_at_most=sum(one.calls_at_most for one in all_of),
+        price_expected=_sum(one.price_expected for one in all_of),
+        price_at_most=_sum(one.price_at_most for one in all_of),
+        minutes_expected=None if minutes[0] is None else min(minutes[0], cap),
+        minutes_at_most=None if minutes[1] is None else min(minutes[1], cap),
+        unknown=tuple(dict.fromkeys(name for one in all_of for name in one.unknown)),
+    )
+
+
+def _sum(numbers: Iterable[float | None]) -> float | None:
+    total = 0.0
+    for number in numbers:
+        if number is None:
+            return None
+        total += number
+    return total
 
 
 def estimate_plan(

@@ -16,6 +16,7 @@ from upskill.redaction import redactor_from
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import RunFolder, RunRecord, Status, now
 from upskill.storage.skill_copy import keep_skill_text, skill_text
+from upskill.storage.trial_log import TrialWriter
 from upskill.workflows.evaluating.conclude import cut_short_by, students_end, summarise
 from upskill.workflows.evaluating.execute import clean_logs, execute
 from upskill.workflows.evaluating.judge import identity, judge_report
@@ -65,13 +66,15 @@ def evaluate(
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
     parent: ParentRun | None = None,
+    announced: bool = False,
 ) -> Evaluation:
     """Evaluate a skill that has cases. Raises before any call if it could not succeed; later it returns a result.
 
-    `client` is one through which something was bought before, so that its caps hold for both.
+    `client` is one through which something was bought before, so that its caps hold for both. `announced`: servers and
+    aliases that were not typed have been named.
     """
     client = parent.client if parent is not None else client or client_for(settings.values)
-    announce = progress.note if parent is None else lambda _: None
+    announce = progress.note if parent is None and not announced else lambda _: None
     prepared = prepare(order, settings.values, progress=progress, announce=announce)
     asked = prepared.plan.students
     earlier = None if parent is not None else earlier_looks(prepared, settings.values)
@@ -179,56 +182,75 @@ def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
 
 
 def run_missing_trials(run: EvaluationRun, before: list[Trial]) -> Execution:
-    """Run what is missing of the plan; every trial is on disk before it counts."""
-    prepared, parent = run.prepared, run.parent
-    schedules = {student.name: _schedule(student, run) for student in prepared.plan.students}
+    """Run what is missing of the plan; every trial is on disk before it counts.
+
+    An interrupt ends it at any moment, and what there is by then is returned.
+    """
+    schedules = {student.name: _schedule(student, run) for student in run.prepared.plan.students}
     execution = Execution(trials=list(before), schedules=schedules)
+    try:
+        _run_missing(run, before, execution)
+    except KeyboardInterrupt:  # before or after the engine ran, which ends in good order by itself
+        execution.end = RunEnd(interrupted=True)
+    return execution
+
+
+def _run_missing(run: EvaluationRun, before: list[Trial], execution: Execution) -> None:
+    prepared, parent = run.prepared, run.parent
     for trial in before:
         run.progress.trial_finished(trial)
     opened = open_store if parent is None else parent.open_store
-    with opened(prepared, run.settings) as store, run.folder.trials.open() as log:
+    store = None
+    try:
+        with opened(prepared, run.settings) as store, run.folder.trials.open() as log:
+            _fill(run, before, execution, store, log)
+    finally:
+        execution.notes = () if store is None else store.notes
 
-        def write(trial: Trial) -> None:
-            log.append(trial)
-            execution.trials.append(trial.without_answer())
-            run.progress.trial_finished(trial)
 
-        def write_bought(trial: Trial) -> None:
-            write(reuse.keep(trial))
+def _fill(
+    run: EvaluationRun, before: list[Trial], execution: Execution, store: storage.TrialStore | None, log: TrialWriter
+) -> None:
+    prepared, parent, schedules = run.prepared, run.parent, execution.schedules
 
-        reuse = Reuse(
-            prepared,
-            before,
-            store=store,
-            days=run.settings.store_days,
-            record=write,
-            scratch=run.folder.engine_data,
-            recall_bought=(lambda _: None) if parent is None else parent.recall,
-            with_errored=parent is not None and parent.is_over,
-            progress=run.progress,
-        )
-        try:
-            with storage.collector_paused():
-                resumed = {
-                    student.name: ResumedSchedule(schedules[student.name], partial(reuse.of_this_run, student))
-                    for student in prepared.plan.students
-                }
-            if not all(schedule.is_over for schedule in resumed.values()):
-                run.progress.evaluation_begun(run.client)
-                execution.end = execute(
-                    prepared,
-                    client=run.client,
-                    folder=run.folder,
-                    schedules=resumed,
-                    record=write_bought,
-                    recall=reuse.recall,
-                    claims=reuse,
-                )
-        except KeyboardInterrupt:  # before the engine ran, which ends in good order by itself
-            execution.end = RunEnd(interrupted=True)
-    execution.reused, execution.oldest_reused_days = reuse.reused, reuse.oldest_days
-    execution.notes = () if store is None else store.notes
-    return execution
+    def write(trial: Trial) -> None:
+        log.append(trial)
+        execution.trials.append(trial.without_answer())
+        run.progress.trial_finished(trial)
+
+    def write_bought(trial: Trial) -> None:
+        write(reuse.keep(trial))
+
+    reuse = Reuse(
+        prepared,
+        before,
+        store=store,
+        days=run.settings.store_days,
+        record=write,
+        scratch=run.folder.engine_data,
+        recall_bought=(lambda _: None) if parent is None else parent.recall,
+        with_errored=parent is not None and parent.is_over,
+        progress=run.progress,
+    )
+    try:
+        with storage.collector_paused():
+            resumed = {
+                student.name: ResumedSchedule(schedules[student.name], partial(reuse.of_this_run, student))
+                for student in prepared.plan.students
+            }
+        if not all(schedule.is_over for schedule in resumed.values()):
+            run.progress.evaluation_begun(run.client)
+            execution.end = execute(
+                prepared,
+                client=run.client,
+                folder=run.folder,
+                schedules=resumed,
+                record=write_bought,
+                recall=reuse.recall,
+                claims=reuse,
+            )
+    finally:
+        execution.reused, execution.oldest_reused_days = reuse.reused, reuse.oldest_days
 
 
 def _schedule(student: Student, run: EvaluationRun) -> Schedule:

@@ -98,6 +98,12 @@ def earlier_looks(prepared: PreparedEvaluation, settings: Settings) -> EarlierLo
     return EarlierLooks(ledger=ledger, looks=ledger.read(), prepared=prepared, settings=settings)
 
 
+def has_recorded_verdict(prepared: PreparedEvaluation, settings: Settings) -> bool:
+    """Whether the ledger answers all that is asked, so that nothing is bought."""
+    earlier = None if prepared.order.ceiling is not None else earlier_looks(prepared, settings)
+    return earlier is not None and len(earlier.recorded()) == len(prepared.plan.students)
+
+
 def counted_students(prepared: PreparedEvaluation, settings: Settings) -> tuple[Student, ...]:
     """The students whose looks are kept: scripts only where a ledger is named."""
     return tuple(

@@ -15,7 +15,7 @@ from upskill.sandbox import SandboxFacts
 from upskill.settings import NAMES, URLS, ResolvedSettings, settings_from, without_secrets
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.prepare import PreparedEvaluation
+from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation
 
 
 def versions() -> dict[str, str]:
@@ -58,7 +58,7 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         skill_name=prepared.skill.name,
         skill_digest=prepared.skill.digest,
         skill_source=relative(order.skill, folder.path),
-        previous_source=None if order.previous is None else relative(order.previous, folder.path),
+        previous_source=_previous_source(order, folder),
         previous_digest=None if prepared.previous is None else prepared.previous.digest,
         case_source=relative(prepared.case_file, folder.path),
         cases=tuple(
@@ -84,6 +84,13 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         settings=settings_record(settings),
         notes=prepared.notes,
     )
+
+
+def _previous_source(order: EvaluationOrder, folder: RunFolder) -> str | None:
+    """A commit by its id, a folder as seen from the run folder."""
+    if order.previous_revision is not None or order.previous is None:
+        return order.previous_revision
+    return relative(order.previous, folder.path)
 
 
 def passages_digest(plan: TrialPlan) -> str | None:

@@ -1,22 +1,19 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
-from upskill.domain import Case, Errored, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, StudentEnd, Trial
+from upskill.domain import Case, Errored, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
 from upskill.domain.look import LookTerms
 from upskill.domain.progress import SILENT, Progress
-from upskill.domain.run_end import end_by_design
 from upskill.domain.text import count
 from upskill.errors import UsageError
 from upskill.measuring import FIRST_LOOK
-from upskill.measuring.verdict import CutShort
-from upskill.reporting.read_evaluation import UnreadableResult
 from upskill.sandbox import Backend, require_sandbox
 from upskill.settings import settings_from
 from upskill.storage import RunFolder, RunRecord
@@ -31,10 +28,9 @@ from upskill.workflows.evaluating.judge import (
     own_judges,
 )
 from upskill.workflows.evaluating.prepare import unconfined_notes
+from upskill.workflows.evaluating.recorded_end import CUT_SHORT, recorded_ends, stop_there
 from upskill.workflows.evaluating.replay import changed_families, planned_only, recorded_plan, replay_trials
-from upskill.workflows.evaluating.report import recorded_evaluation
 from upskill.workflows.evaluating.resume import recorded_backend
-from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
 from upskill.workflows.evaluating.typed_again import Demands, TypedAgain, Word, is_inside, typed_command
 
 
@@ -88,16 +84,16 @@ def regrade(
         )
         for student in plan.students
     }
-    ends = _recorded_ends(run, record)
+    ends = recorded_ends(run, record)
     for student in plan.students:
-        _stop_there(schedules[student.name], ends[student.name])
+        stop_there(schedules[student.name], ends[student.name])
     return summarise(
         plan,
         regraded,
         skill=skill,
         run=run.as_posix(),
         schedules=schedules,
-        cut_short=lambda student: _CUT_SHORT.get(ends[student.name]),
+        cut_short=lambda student: CUT_SHORT.get(ends[student.name]),
         min_lift=record.min_lift,
         looks=looks,
         case_states=_states(plan.cases, skill, record, backend=confined.backend if confined else None),
@@ -125,30 +121,6 @@ def _looks(cases: Iterable[Case], record: RunRecord) -> dict[str, LookTerms]:
         student: replace(terms, prior=tuple(case for case in terms.prior if case.case_id in same))
         for student, terms in record.looks.items()
     }
-
-
-_CUT_SHORT: Mapping[StudentEnd, CutShort] = {
-    "interrupted": "interrupted",
-    "endpoint down": "down",
-    "cap reached": "budget",
-}
-
-
-def _recorded_ends(run: Path, record: RunRecord) -> dict[str, StudentEnd]:
-    """How the trials of each student ended when they were run; a run without a result was killed."""
-    try:
-        recorded = recorded_evaluation(run, record, name=run.as_posix())
-    except UnreadableResult:
-        recorded = None
-    known = () if recorded is None else recorded.students
-    killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
-    return dict.fromkeys((one.name for one in record.students), killed) | {one.student.name: one.end for one in known}
-
-
-def _stop_there(schedule: Schedule, end: StudentEnd) -> None:
-    """Where a design stopped by itself, its replay ends too, even if the new grades would have let it go on."""
-    if isinstance(schedule, SequentialSchedule) and end_by_design(end) is not None:
-        schedule.end("futile" if end == "futile" else "regraded")
 
 
 def _match(asked: Sequence[CaseReference], cases: Sequence[Case], source: Path) -> dict[str, Case]:

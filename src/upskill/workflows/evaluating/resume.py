@@ -16,6 +16,7 @@ from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.looks import look_notes, open_ledger, resumed_terms
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.workflows.evaluating.previous_version import opened_previous, recorded_revision
 from upskill.workflows.evaluating.record import passages_digest, recorded_settings, settings_record
 from upskill.workflows.evaluating.replay import changed_families, in_recorded_families
 from upskill.workflows.evaluating.spending import client_for
@@ -54,7 +55,8 @@ def resume(
     record = replace(record, settings={**record.settings, **told})
     settings = chosen.values
     announce = progress.note if parent is None else lambda _: None
-    prepared = prepare(order, replace(settings, harness=record.harness.partition("/")[0]), announce=announce)
+    with opened_previous(order) as opened:
+        prepared = prepare(opened, replace(settings, harness=record.harness.partition("/")[0]), announce=announce)
     require_unchanged(prepared, record, run)
     plan = prepared.plan
     prepared = replace(
@@ -85,10 +87,14 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         cases = _beside_skill(record, skill)
     demands.sandbox(recorded_backend(record))
     demands.agent(record.agent)
-    previous = None
-    if record.previous_source is not None:
+    previous, revision = typed.previous, typed.previous_revision
+    if record.previous_source is None and (previous, revision) != (None, None):
+        raise UsageError(f"{demands.run}: was started without --compare", hint="remove --compare")
+    if previous is None and revision is None:
+        revision = recorded_revision(record.previous_source)
+    if record.previous_source is not None and revision is None:
         word = Word("the older version is outside the working folder", "previous", "--compare", "previous:")
-        previous = demands.path(record.previous_source, typed.previous, word)
+        previous = demands.path(record.previous_source, previous, word)
     return EvaluationOrder(
         skill=skill,
         case_file=demands.path(
@@ -100,6 +106,7 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         ceiling=recorded_ceiling(record),
         baseline_only=record.arms == ("baseline",),
         previous=previous,
+        previous_revision=revision,
         min_lift=record.min_lift,
         only=frozenset(case.id for case in record.cases),
         every_case=every_case,
@@ -107,6 +114,8 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         sandbox=typed.sandbox,
         among=_recorded_among(record, demands),
         agent_bin=typed.agent_bin,
+        accept_findings=typed.accept_findings,
+        searched=every_case,
     )
 
 

@@ -70,8 +70,10 @@ class TypedAgain:
     skill: Path | None = None
     case_file: Path | None = None
     previous: Path | None = None
+    previous_revision: str | None = None
     among: Among = field(default_factory=Among)
     agent_bin: Path | None = None
+    accept_findings: bool = False
 
 
 def nothing_typed() -> TypedAgain:

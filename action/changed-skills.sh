@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Find the skills that a change touches.
+#
+# A changed file belongs to the nearest folder above it that has a SKILL.md. A renamed skill is a deleted one and a new
+# one. Paths may hold any character, so lists are NUL-separated.
+#
+#   GATE_BASE    the commit to compare with: the base of the pull request
+#   GATE_SKILLS  folders to look in, one per line; default: the whole repository
+#   GATE_OUT     where to write changed.nul (folders), deleted.nul (folders) and base.txt (the commit that is compared)
+set -euo pipefail
+
+fail() { printf '::error::%s\n' "$1" >&2; exit 2; }
+
+: "${GATE_OUT:?is not set}"
+[ "${BASH_VERSINFO[0]}" -ge 4 ] || fail "bash 4 or newer is needed; use a Linux runner"
+base=${GATE_BASE:-}
+mkdir -p -- "$GATE_OUT"
+for name in base.txt changed.nul deleted.nul comment.md eval.code eval.log command.txt results.json; do
+  rm -f -- "$GATE_OUT/$name"
+done
+
+if [ "${GITHUB_EVENT_NAME:-}" = pull_request_target ]; then
+  fail "pull_request_target runs text of a stranger with the secrets of this repository; use pull_request"
+fi
+if [ -z "$base" ] || [ -z "${base//0/}" ]; then
+  fail "there is no commit to compare with; run on pull_request, or set the input compare"
+fi
+[ -z "$(git rev-parse --show-prefix)" ] || fail "run this at the top of the repository"
+if ! commit=$(git rev-parse --quiet --verify --end-of-options "$base^{commit}"); then
+  fail "the commit to compare with is not in this checkout; set fetch-depth: 0 for actions/checkout"
+fi
+# What the base branch gained after this branch left it is no change of this branch.
+if ! ancestor=$(git merge-base "$commit" HEAD); then
+  fail "this branch and the commit to compare with share no history; set fetch-depth: 0 for actions/checkout"
+fi
+printf '%s\n' "$ancestor" >"$GATE_OUT/base.txt"
+
+roots=()
+while IFS= read -r root; do
+  root=${root#"${root%%[![:space:]]*}"}
+  root=${root%"${root##*[![:space:]]}"}
+  while [ "${root#./}" != "$root" ]; do root=${root#./}; done
+  while [ "$root" != "${root%/}" ]; do root=${root%/}; done
+  [ "$root" != . ] || root=
+  roots+=("$root")
+done < <(printf '%s\n' "${GATE_SKILLS:-.}")
+
+is_wanted() {
+  local root
+  for root in "${roots[@]}"; do
+    if [ -z "$root" ] || [ "$1" = "$root" ] || [ "${1#"$root"/}" != "$1" ]; then return 0; fi
+  done
+  return 1
+}
+
+above() { case $1 in */*) printf '%s/' "${1%/*}" ;; *) printf './' ;; esac }
+
+# Keys of an array may not be "@" or empty, so each begins with a slash.
+declare -A changed=() deleted=() seen=()
+while IFS= read -r -d '' path; do
+  folder=$(above "$path") && folder=${folder%/}
+  [ -z "${seen[/$folder]:-}" ] || continue
+  seen[/$folder]=1
+  while true; do
+    if [ -f "$folder/SKILL.md" ]; then
+      if is_wanted "$folder"; then changed[/$folder]=1; fi
+      break
+    fi
+    if git cat-file -e "$ancestor:./$folder/SKILL.md" 2>/dev/null; then
+      if is_wanted "$folder"; then deleted[/$folder]=1; fi
+      break
+    fi
+    [ "$folder" != . ] || break
+    folder=$(above "$folder") && folder=${folder%/}
+  done
+done < <(git diff-tree -r -z --name-only --no-renames "$ancestor" HEAD)
+
+write_list() {
+  local file=$1
+  shift
+  : >"$file"
+  [ $# -eq 0 ] || printf '%s\0' "${@#/}" | LC_ALL=C sort -z >"$file"
+}
+write_list "$GATE_OUT/changed.nul" "${!changed[@]}"
+write_list "$GATE_OUT/deleted.nul" "${!deleted[@]}"
+
+printf 'skills touched: %s, deleted: %s, compared with %s\n' "${#changed[@]}" "${#deleted[@]}" "$ancestor" >&2
+if [ -n "${GITHUB_OUTPUT:-}" ]; then
+  printf 'count=%s\ndeleted=%s\nbase=%s\n' "${#changed[@]}" "${#deleted[@]}" "$ancestor" >>"$GITHUB_OUTPUT"
+fi

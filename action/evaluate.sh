@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Evaluate the skills that a change touches against the version before the change. Exits with the code of `upskill eval`.
+#
+#   GATE_OUT        the folder of changed-skills.sh; results.json, junit.xml, comment.md, eval.log, command.txt and runs/
+#                   are written there
+#   GATE_MODELS     models, one per line or separated by commas
+#   GATE_REQUIRE    for --require: no-harm, helps, helps-here; empty for none
+#   GATE_BASE_URL, GATE_MAX_COST, GATE_MIN_LIFT   for --base-url, --max-cost, --min-lift; empty for none
+#   GATE_LEDGER     a ledger of looks in the repository; it is read at the base, so that a change cannot add to it
+#   GATE_ARGUMENTS  more arguments of `upskill eval`, one per line
+set -euo pipefail
+
+: "${GATE_OUT:?is not set}"
+. "$(dirname -- "${BASH_SOURCE[0]}")/guard.sh"
+mapfile -d '' -t skills <"$GATE_OUT/changed.nul"
+base=$(<"$GATE_OUT/base.txt")
+if [ "${#skills[@]}" -eq 0 ]; then
+  printf 'no skill to evaluate\n' >&2
+  exit 0
+fi
+
+arguments=()
+while IFS= read -r model; do
+  model=${model//[[:space:]]/}
+  [ -z "$model" ] || arguments+=(--model "$model")
+done < <(printf '%s\n' "${GATE_MODELS:-}" | tr ',' '\n')
+arguments+=(--compare "git:$base")
+[ -z "${GATE_REQUIRE:-}" ] || arguments+=(--require "$GATE_REQUIRE")
+[ -z "${GATE_MIN_LIFT:-}" ] || arguments+=(--min-lift "$GATE_MIN_LIFT")
+[ -z "${GATE_MAX_COST:-}" ] || arguments+=(--max-cost "$GATE_MAX_COST")
+while IFS= read -r argument; do
+  [ -z "$argument" ] || arguments+=("$argument")
+done < <(printf '%s\n' "${GATE_ARGUMENTS:-}")
+command=$(printf '%q ' upskill eval "${skills[@]/#-/./-}" "${arguments[@]}")
+printf '%s\n' "${command% }" >"$GATE_OUT/command.txt"
+# The address of a server is not for the comment.
+[ -z "${GATE_BASE_URL:-}" ] || arguments+=(--base-url "$GATE_BASE_URL")
+
+if [ -n "${GATE_LEDGER:-}" ]; then
+  ledger=$GATE_OUT/looks.jsonl
+  git cat-file -p "$base:./$GATE_LEDGER" >"$ledger" 2>/dev/null || : >"$ledger"
+  arguments+=(--ledger "$ledger")
+fi
+
+guard
+# stdout is the JSON; stderr goes to the log of the build and to a file for the comment.
+code=0
+{
+  upskill eval "${arguments[@]}" --yes --json --runs-dir "$GATE_OUT/runs" --junit "$GATE_OUT/junit.xml" \
+    --comment "$GATE_OUT/comment.md" -- "${skills[@]}" 2>&1 >&3 | tee "$GATE_OUT/eval.log" >&2
+} 3>"$GATE_OUT/results.json" || code=$?
+stop_guard
+printf '%s\n' "$code" >"$GATE_OUT/eval.code"
+exit "$code"

@@ -1,0 +1,225 @@
+"""`upskill install`: a skill in the folder that a coding agent reads."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.cli import options
+from upskill.cli.output import confirm, is_interactive, print_json, print_lines
+from upskill.domain.text import count
+from upskill.errors import EXIT_DONE, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from upskill.domain.finding import Finding
+    from upskill.storage.folder_changes import NewFile
+    from upskill.workflows.install_skill import InstallPlan, Scope
+    from upskill.workflows.undo_install import InstalledCopy
+
+SCHEMA = "upskill.install/1"
+_ACTIONS = {"write": "new", "replace": "replaces the older copy", "keep": "is there already"}
+
+
+@click.command("install")
+@click.argument("skill", type=click.Path(path_type=Path))
+@click.option(
+    "--for",
+    "agents",
+    multiple=True,
+    metavar="AGENT",
+    help="claude-code, codex, opencode, or agents (any that reads .agents/skills); may be repeated.  "
+    "[default: those on this machine]",
+)
+@click.option("--user", is_flag=True, help="Install for all your projects instead of the one in the current folder.")
+@click.option("--undo", is_flag=True, help="Remove the copies of SKILL that were installed, if nobody changed them.")
+@click.option("--accept-findings", is_flag=True, help="Install despite dangerous content that you have read.")
+@options.dry_run("Show what would be written or removed; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.runs_dir("Where run folders are, for the result that is shown.")
+@options.LEDGER
+@options.JSON
+def command(
+    skill: Path,
+    agents: tuple[str, ...],
+    user: bool,
+    undo: bool,
+    accept_findings: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    **settings: object,
+) -> int:
+    """Copy SKILL into the folder where a coding agent looks for skills: of the project in the current folder, or with
+    --user of all your projects.
+
+    Shows every file, the findings of a search for dangerous content, and what was measured; then asks. The cases
+    (skill_meta.json, evals) are left out. A folder that upskill did not install, or that was changed since, is never
+    replaced or removed.
+
+    Exit codes: 0 installed or removed; 1 dangerous content that was not accepted; 2 wrong usage, or a folder is in the
+    way; 3 failed. In every case but 0 nothing was changed.
+    """
+    from upskill.workflows.install_skill import Scope
+
+    scope = Scope(project=Path.cwd(), user=user, home=Path.home(), environment=os.environ)
+    if undo:
+        return _undo(skill, agents, scope, dry_run=dry_run, yes=yes, as_json=as_json)
+    from upskill.workflows.install_skill import install, plan_install
+
+    values = options.resolved(settings, uses=["runs_dir", "ledger"]).values
+    ledger = ledger_path(values.ledger)
+    plan = plan_install(skill, agents=agents, scope=scope, runs_dir=Path(values.runs_dir), ledger=ledger)
+    if not as_json:
+        _show_plan(plan)
+    if plan.dangers and not accept_findings:
+        raise _refused(plan, skill, shown=not as_json)
+    changes = [copy for copy in plan.copies if copy.action != "keep"]
+    if changes and not dry_run:
+        agree("Install it?", yes=yes, nothing="nothing was installed")
+        install(plan)
+    if as_json:
+        print_json(_plan_json(plan, done=not dry_run))
+    elif not dry_run:
+        _show_installed(plan, skill)
+    return EXIT_DONE
+
+
+def ledger_path(setting: str | None) -> Path:
+    """The ledger that is named, or the user's own."""
+    from upskill.storage import default_ledger_path
+
+    return default_ledger_path() if setting is None else Path(setting)
+
+
+def agree(question: str, *, yes: bool, nothing: str) -> None:
+    """Ask the person on stderr, unless they agreed before. Raises where they do not, or are not there."""
+    if yes:
+        return
+    if not is_interactive():
+        raise UsageError(f"{nothing}: there is no terminal to confirm on", hint="add --yes")
+    if not confirm(question):
+        raise UsageError(nothing)
+
+
+def _refused(plan: "InstallPlan", skill: Path, *, shown: bool) -> Exception:
+    from upskill.domain.finding import FindingsRefused
+
+    return FindingsRefused(
+        f"{plan.skill.name}: not installed: {count(len(plan.dangers), 'dangerous finding')}",
+        findings=plan.findings,
+        problems=[] if shown else [one.line_for_people for one in plan.dangers],
+        hint=f"read the files; to install it as it is: upskill install {quote(str(skill))} --accept-findings",
+    )
+
+
+def _show_plan(plan: "InstallPlan") -> None:
+    from upskill.domain.skill import INSTALL_RECORD
+    from upskill.reporting.evidence_line import evidence_line
+
+    size = sum(len(file.data) for file in plan.files.values())
+    print_lines(f"{plan.skill.name}: {count(len(plan.files), 'file')}, {count(size, 'byte')}")
+    print_lines(*file_lines(plan.files), f"  {INSTALL_RECORD}  the record for --undo")
+    for copy in plan.copies:
+        print_lines(f"into {shown(copy.folder, copy.real)} for {', '.join(copy.agents)}: {_ACTIONS[copy.action]}")
+    if plan.chosen == "none present":
+        print_lines("No coding agent was found on this machine; many read .agents/skills.")
+    print_lines(f"result: {evidence_line(plan.measured)}{_origin(plan)}")
+    print_lines(*finding_lines(plan.findings))
+
+
+def _origin(plan: "InstallPlan") -> str:
+    if plan.evidence.note is not None:
+        return f" ({plan.evidence.note})"
+    return {"file": " (evidence.json says so)", "runs": " (in your runs)", "none": ""}[plan.evidence.origin]
+
+
+def file_lines(files: "Mapping[str, NewFile]") -> list[str]:
+    """Every file with its size; programs are named as such."""
+    width = max(map(len, files))
+    return [
+        f"  {path:<{width}}  {len(file.data):>9,} bytes{', a program' if file.executable else ''}"
+        for path, file in sorted(files.items())
+    ]
+
+
+def finding_lines(findings: "Sequence[Finding]") -> list[str]:
+    """What a person should read before agreeing. Cautions are only counted."""
+    shown = [one.line_for_people for one in findings if one.severity != "caution"]
+    if cautions := sum(one.severity == "caution" for one in findings):
+        shown.append(f"{count(cautions, 'caution')}: see `upskill lint`")
+    return shown or ["findings: none, which does not mean that it is safe"]
+
+
+def shown(folder: Path, real: Path) -> str:
+    """A folder as a person would type it here, and where it is if a link leads elsewhere."""
+    here = Path.cwd()
+    near = folder.relative_to(here).as_posix() if folder.is_relative_to(here) else str(folder)
+    there = folder.resolve() if folder.is_relative_to(here) else folder
+    return near if real == there else f"{near} ({real})"
+
+
+def _show_installed(plan: "InstallPlan", skill: Path) -> None:
+    from upskill.shipping.installing import NEEDED_NODE, skills_add_line
+
+    folders = [shown(copy.folder, copy.folder) for copy in plan.copies]
+    user, first = plan.scope.user, folders[0] if Path(folders[0]).is_absolute() else f"./{folders[0]}"
+    print_lines(f"installed: {', '.join(folders)}")
+    print_lines(
+        f"to undo: upskill install {quote(str(skill))} --undo{' --user' if user else ''}",
+        f"for another agent: {skills_add_line(quote(first), user=user)} (npm, Node.js {NEEDED_NODE} or later)",
+        err=True,
+        wrap=False,
+    )
+
+
+def _plan_json(plan: "InstallPlan", *, done: bool) -> dict[str, object]:
+    from upskill.reporting.evidence_line import evidence_line
+
+    return {
+        "schema": SCHEMA,
+        "skill": {"name": plan.skill.name, "digest": plan.skill.digest},
+        "user": plan.scope.user,
+        "done": done,
+        "copies": [
+            {"agents": list(copy.agents), "folder": str(copy.real), "action": copy.action} for copy in plan.copies
+        ],
+        "files": [{"path": path, "size": len(file.data)} for path, file in plan.files.items()],
+        "result": evidence_line(plan.measured),
+        "result_from": plan.evidence.origin,
+        "findings": [asdict(one) for one in plan.findings],
+    }
+
+
+def _undo(skill: Path, agents: tuple[str, ...], scope: "Scope", *, dry_run: bool, yes: bool, as_json: bool) -> int:
+    from upskill.workflows.undo_install import plan_undo, undo
+
+    copies = plan_undo(skill, agents=agents, scope=scope)
+    if not as_json:
+        print_lines(*(f"removes {shown(copy.folder, copy.real)}: {_size(copy)}" for copy in copies))
+    if not dry_run:
+        agree("Remove it?", yes=yes, nothing="nothing was removed")
+        undo(copies, scope=scope)
+    if as_json:
+        removed = [{"agents": list(copy.agents), "folder": str(copy.real), "action": "remove"} for copy in copies]
+        record = copies[0].record
+        print_json(
+            {
+                "schema": SCHEMA,
+                "skill": {"name": record.name, "digest": record.digest},
+                "user": scope.user,
+                "done": not dry_run,
+                "copies": removed,
+            }
+        )
+    elif not dry_run:
+        print_lines("removed: everything is as it was before")
+    return EXIT_DONE
+
+
+def _size(copy: "InstalledCopy") -> str:
+    return f"{count(len(copy.record.files) + 1, 'file')}, unchanged since upskill {copy.record.upskill} installed them"

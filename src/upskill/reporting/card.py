@@ -1,0 +1,238 @@
+"""The card `evidence.md`: the evidence beside a skill as Markdown, for people.
+
+It follows from the evidence alone, so that anybody can write it again and compare.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from upskill.domain import Verdict
+from upskill.domain.case import LABEL_MEANINGS, Label
+from upskill.domain.evidence import Evidence, EvidenceResult
+from upskill.domain.harness import harness_info
+from upskill.domain.text import count, points
+from upskill.reporting.glance.headline import answer
+from upskill.reporting.glance.markdown_block import markdown_text
+from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.text_dumbbell import UNICODE, drawn
+from upskill.reporting.glance.values import NO_SIGN, SIGNS, Clarity, GlanceRow
+from upskill.reporting.wording import USUAL, between, covers, percents
+
+_BAR = 21
+_SHORT = 12
+_USES = {"held-out": "held-out", "learn": "practice", "negative": "unrelated"}
+_SCRIPT = "A script answered, not a model, so this shows nothing about any model."
+
+
+def card_text(evidence: Evidence) -> str:
+    """The text of the card. Equal evidence has equal cards."""
+    first, *others = headline(evidence)
+    blocks = [
+        f"# Evidence for {markdown_text(evidence.skill.name)}",
+        f"**{markdown_text(first)}**" + "".join(f" {markdown_text(one)}" for one in others),
+        *(_table(title, results) for title, results in _comparisons(evidence.results)),
+        "## What it rests on",
+        _bullets(_rests_on(evidence)),
+        "## What it does not show",
+        _bullets(_not_shown(evidence)),
+        "## Check it",
+        "`upskill verify` computes every digest again and says which results still hold for the files that are here:",
+        "```sh\nupskill verify .\n```",
+        f"Measured version: `{evidence.skill.digest[:_SHORT]}`, {count(len(evidence.skill.files), 'file')}"
+        + (f", {evidence.date}" if evidence.date else "")
+        + ". Written by `upskill evidence`; the figures are in `evidence.json`.",
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def headline(evidence: Evidence) -> tuple[str, ...]:
+    """What the evidence says, in one to three sentences: about models before scripts, without a skill before older
+    versions."""
+    for _, results in _comparisons(evidence.results):
+        real = [one for one in results if not one.scripted]
+        subject = "The skill" if results[0].against == "baseline" else "This version"
+        return (*_answer(subject, real or results), *(() if real else (_SCRIPT,)))
+    return ("Nothing was measured of this version.",)
+
+
+def _answer(subject: str, results: Sequence[EvidenceResult]) -> list[str]:
+    if len({one.model for one in results}) == len(results):
+        return answer(subject, _rows(results))
+    helped, hurt = (sum(one.verdict == verdict for one in results) for verdict in ("helps", "hurts"))
+    harm = f" and hurts in {hurt}" if hurt else ""
+    return [f"{subject} helps in {helped} of {len(results)} measurements{harm}."]
+
+
+def _comparisons(results: Sequence[EvidenceResult]) -> list[tuple[str, list[EvidenceResult]]]:
+    """The results by what they are compared with, each group with a title."""
+    groups: dict[str, list[EvidenceResult]] = {}
+    for one in sorted(results, key=lambda one: one.against != "baseline"):
+        groups.setdefault(one.against, []).append(one)
+    return [
+        ("" if against == "baseline" else f"Compared with the older version `{against[:_SHORT]}`:", group)
+        for against, group in groups.items()
+    ]
+
+
+def _rows(results: Sequence[EvidenceResult]) -> list[GlanceRow]:
+    names = model_names(results)
+    return [_row(one, names[one.model]) for one in results]
+
+
+def model_names(results: Iterable[EvidenceResult]) -> dict[str, str]:
+    """A short name for each model; results of the same model share it."""
+    models = list(dict.fromkeys(one.model for one in results))
+    return dict(zip(models, unique_names(models), strict=True))
+
+
+def _row(one: EvidenceResult, name: str) -> GlanceRow:
+    clarity: Clarity = "none"
+    if one.lift is not None and one.verdict != "invalid":
+        clarity = "unclear" if one.verdict == "undecided" else "clear"
+    shown = clarity != "none"
+    lift = None if one.rate is None or one.rate_against is None else one.rate - one.rate_against
+    before, after = percents(one.rate_against, one.rate, lift)
+    cases = one.cases_seen or len(one.cases)
+    interval = one.interval
+    return GlanceRow(
+        model=one.model,
+        name=name,
+        before=one.rate_against if shown else None,
+        after=one.rate if shown else None,
+        before_text=before if shown else "–",
+        after_text=after if shown else "–",
+        lift=points(one.lift) if shown and one.lift is not None else None,
+        ends=between(interval) if shown and interval is not None else None,
+        confidence=USUAL if one.confidence is None else covers(one.confidence),
+        reach=("on this 1 case" if cases == 1 else f"on these {cases} cases") if shown and one.is_narrow else "",
+        other_interval=None,
+        verdict=one.verdict if shown else "no verdict",
+        sign=SIGNS.get(one.verdict, NO_SIGN) if shown else NO_SIGN,
+        clarity=clarity,
+        pairs=one.pairs,
+        cases=cases,
+        tokens=None,
+        why=None if shown else one.sentence.partition(": ")[2] or one.sentence,
+    )
+
+
+def _table(title: str, results: Sequence[EvidenceResult]) -> str:
+    before, after = ("Without", "With") if results[0].against == "baseline" else ("Older", "This version")
+    rows = [_cells(one, row) for one, row in zip(results, _rows(results), strict=True)]
+    lines = [
+        *([title, ""] if title else []),
+        f"| Model | How | 0% to 100% | {before} | {after} | Lift in points ({USUAL}) | Verdict | Cases | Pairs |",
+        "|---|---|---|--:|--:|---|---|--:|--:|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+        f"{UNICODE.hollow} {before.lower()}, {UNICODE.filled} {after.lower()}"
+        + (f", {UNICODE.unclear * 2} not clear" if any(one.verdict == "undecided" for one in results) else ""),
+    ]
+    return "\n".join(lines)
+
+
+def _cells(one: EvidenceResult, row: GlanceRow) -> tuple[str, ...]:
+    reach = f" {row.reach}" if row.reach else ""
+    cases = f"{row.cases}" if row.cases == len(one.cases) else f"{row.cases} of {len(one.cases)}"
+    return (
+        markdown_text(row.name) + (" (a script)" if one.scripted else ""),
+        markdown_text(how(one)),
+        f"`{drawn(row, _BAR)}`",
+        row.before_text,
+        row.after_text,
+        markdown_text(f"{row.figures}{reach}"),
+        f"{row.sign} {row.verdict}",
+        cases,
+        f"{one.pairs}",
+    )
+
+
+def how(one: EvidenceResult) -> str:
+    """How the model worked and how the skill reached it: `chat`, or `codex 0.9, skill offered`."""
+    info = harness_info(one.harness)
+    version = "" if one.agent is None else f" {one.agent}"
+    return f"{info.name}{version}, {info.arm_name(one.arm)}" if info.with_tools else info.name
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _rests_on(evidence: Evidence) -> Iterator[str]:
+    names = model_names(evidence.results)
+    for one in evidence.results:
+        yield f"{markdown_text(f'{names[one.model]}, {how(one)}: ' + '; '.join(_basis(one)))}."
+    for version in dict.fromkeys(_versions(one) for one in evidence.results):
+        yield f"Measured with {markdown_text(version)}."
+    if evidence.left_out:
+        runs = count(evidence.left_out, "run")
+        yield f"{runs} of this version {_were(evidence.left_out)} left out: unfinished, or damaged."
+    if missing := evidence.missing_looks:
+        looks = f"{count(len(missing), 'more look')} at this version {_were(len(missing))} recorded, without a run here"
+        yield f"{looks}: {_counted(Counter(one.verdict for one in missing))}."
+
+
+def _basis(one: EvidenceResult) -> Iterator[str]:
+    """What a reader needs to doubt one result, in few words each."""
+    if one.against != "baseline":
+        yield f"compared with version {one.against[:_SHORT]}"
+    yield one.resolved + (" at a server of the author's" if one.own_server else "")
+    if one.answered_by:
+        yield f"answered by {', '.join(one.answered_by)}"
+    uses = ", ".join(f"{number} {_USES.get(use, use)}" for use, number in one.uses.items())
+    most = "up to " if one.design == "sequential" else ""
+    yield f"{count(len(one.cases), 'case')}{f' ({uses})' if uses else ''}, {most}{count(one.repeats, 'repeat')} of each"
+    if one.others is not None:
+        yield f"beside {count(one.others, 'other skill')}" + (" and the agent's bundled skills" if one.bundled else "")
+    if one.load_rate is not None:
+        yield f"loaded in {one.load_rate:.0%} of answers"
+    yield from _counts(one)
+    if one.look is not None:
+        yield f"look {one.look} at these cases"
+    if one.other_looks:
+        yield f"other looks at the same: {_counted(one.other_looks)}"
+    if one.judge is not None:
+        yield f"judged by {one.judge}"
+    if one.sandbox is not None:
+        yield f"sandbox: {one.sandbox}"
+    yield one.finished_at[:10]
+
+
+def _versions(one: EvidenceResult) -> str:
+    return ", ".join((*(f"{name} {version}" for name, version in one.versions.items()), one.harness))
+
+
+def _counts(one: EvidenceResult) -> Iterator[str]:
+    for number, what in (
+        (one.dropped, "dropped pair"),
+        (one.errored, "answer that could not be scored"),
+        (one.lost, "lost answer"),
+        (one.earlier_pairs, "pair of earlier looks"),
+    ):
+        if number:
+            many = {"answer that could not be scored": "answers that could not be scored"}.get(what)
+            many = "pairs of earlier looks" if what.startswith("pair of") else many
+            yield count(number, what, many)
+
+
+def _counted(verdicts: Mapping[Verdict, int]) -> str:
+    return ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))
+
+
+def _not_shown(evidence: Evidence) -> Iterator[str]:
+    yield "Models, coding agents and cases that are not listed above."
+    if any(one.is_narrow and one.verdict in ("helps", "hurts") for one in evidence.results):
+        yield "Where the verdict is about these cases: anything about new cases of this kind."
+    if any(one.scripted for one in evidence.results):
+        yield "Where a script answered: anything about any model."
+    labels: tuple[Label, ...] = ("recall", "leaks")
+    for label in labels:
+        if number := max((one.labels.get(label, 0) for one in evidence.results), default=0):
+            yield f"Much in {count(number, 'case')} with the label `{label}`: {LABEL_MEANINGS[label]}."
+    if any(one.look is None for one in evidence.results):
+        yield "Where no look is given: how often these cases were looked at before. No ledger recorded it."
+    yield "That the figures are true. Whoever writes `evidence.json` can invent them; a signature says who that was."
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

@@ -1,0 +1,36 @@
+"""How the trials of a recorded run ended, so that its result can be computed again from them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from upskill.domain import StudentEnd
+from upskill.domain.run_end import end_by_design
+from upskill.measuring.verdict import CutShort
+from upskill.reporting.read_evaluation import UnreadableResult
+from upskill.storage import RunRecord
+from upskill.workflows.evaluating.report import recorded_evaluation
+from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
+
+CUT_SHORT: Mapping[StudentEnd, CutShort] = {
+    "interrupted": "interrupted",
+    "endpoint down": "down",
+    "cap reached": "budget",
+}
+"""What cut a student short, by how its trials ended."""
+
+
+def recorded_ends(run: Path, record: RunRecord) -> dict[str, StudentEnd]:
+    """How the trials of each student ended when they were run; a run without a result was killed."""
+    try:
+        recorded = recorded_evaluation(run, record, name=run.as_posix())
+    except UnreadableResult:
+        recorded = None
+    known = () if recorded is None else recorded.students
+    killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
+    return dict.fromkeys((one.name for one in record.students), killed) | {one.student.name: one.end for one in known}
+
+
+def stop_there(schedule: Schedule, end: StudentEnd) -> None:
+    """Where a design stopped by itself, its replay ends too, even if the new grades would have let it go on."""
+    if isinstance(schedule, SequentialSchedule) and end_by_design(end) is not None:
+        schedule.end("futile" if end == "futile" else "regraded")

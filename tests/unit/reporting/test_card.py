@@ -1,0 +1,104 @@
+"""The card says what the evidence says, what it rests on and what it does not show; foreign text stays text."""
+
+import hashlib
+from dataclasses import replace
+
+from made_evidence import EVIDENCE
+from upskill.domain.evidence import CARD_FORMAT, MissingLook
+from upskill.reporting.card import card_text
+
+RESULT = EVIDENCE.results[0]
+
+
+def test_the_card_of_one_model() -> None:
+    card = card_text(EVIDENCE)
+    assert "# Evidence for port\n" in card
+    assert "**The skill helps haiku: from 25% to 75% of 2 cases, +50 points (95% CI +10 to +90).**" in card
+    assert "| haiku | chat | `·····○━━━━━━━━━●·····` | 25% | 75% | +50 (+10 to +90) | ▲ helps | 2 | 12 |" in card
+    assert "- haiku, chat: anthropic/haiku; 2 cases, 1 repeat of each; 2026-11-15.\n" in card
+    assert "- Measured with upskill 0.1.0, chat/2.\n" in card
+    assert "```sh\nupskill verify .\n```" in card
+
+
+def test_another_text_of_the_card_is_another_format_of_it() -> None:
+    """`verify` compares cards of one format. If this fails because the words changed, raise `CARD_FORMAT`."""
+    every = replace(
+        RESULT, labels={"recall": 1}, dropped=1, judge="x/judge", look=2, other_looks={"hurts": 1}, sandbox="bubblewrap"
+    )
+    cards = card_text(EVIDENCE) + card_text(replace(EVIDENCE, results=(every, replace(every, against="d" * 64))))
+    assert (CARD_FORMAT, hashlib.sha256(cards.encode()).hexdigest()[:16]) == (1, "5e50cec45bb900d6")
+
+
+def test_several_models_and_older_versions_have_tables_of_their_own() -> None:
+    hurt = replace(
+        RESULT, model="opus", resolved="anthropic/opus", verdict="hurts", rate=0.25, rate_against=0.75, lift=-0.5,
+        these_cases=(-0.8, -0.2), cases_like_these=(-0.9, -0.1),
+    )  # fmt: skip
+    older = replace(RESULT, against="d" * 64)
+    card = card_text(replace(EVIDENCE, results=(RESULT, hurt, older)))
+    assert "**The skill helps 1 of 2 models and hurts 1.**" in card
+    assert "Compared with the older version `dddddddddddd`:" in card
+    assert "| Older | This version |" in card
+    assert card.count("| Model | How |") == 2
+
+
+def test_one_model_in_two_harnesses_is_not_counted_as_two_models() -> None:
+    offered = replace(RESULT, harness="codex/2", agent="0.9.1", arm="offered", load_rate=0.5, others=20)
+    card = card_text(replace(EVIDENCE, results=(RESULT, offered)))
+    assert "**The skill helps in 2 of 2 measurements.**" in card
+    assert "codex 0.9.1, skill offered" in card
+    assert "beside 20 other skills; loaded in 50% of answers" in card
+
+
+def test_whatever_speaks_against_a_result_is_on_the_card() -> None:
+    doubtful = replace(
+        RESULT,
+        scripted=True,
+        own_server=True,
+        answered_by=("haiku-mini",),
+        claim="these cases",
+        dropped=2,
+        errored=1,
+        lost=3,
+        earlier_pairs=4,
+        look=5,
+        other_looks={"hurts": 2},
+        labels={"recall": 2},
+        judge="x/judge",
+        uses={"held-out": 2},
+    )
+    missing = MissingLook(model="m", against="baseline", verdict="hurts", claim=None, at="2026-11-16T00:00:00+00:00")
+    card = card_text(replace(EVIDENCE, results=(doubtful,), left_out=1, missing_looks=(missing,)))
+    for words in (
+        "A script answered, not a model",
+        "at a server of the author's",
+        "answered by haiku-mini",
+        "2 dropped pairs; 1 answer that could not be scored; 3 lost answers; 4 pairs of earlier looks",
+        "look 5 at these cases; other looks at the same: 2 hurts; judged by x/judge",
+        "2 cases (2 held-out)",
+        "1 run of this version was left out",
+        "1 more look at this version was recorded, without a run here: 1 hurts.",
+        "anything about new cases of this kind",
+        "Much in 2 cases with the label `recall`",
+        "That the figures are true.",
+    ):
+        assert words in card, words
+
+
+def test_foreign_text_is_no_markup() -> None:
+    evil = replace(RESULT, model="[a](http://x.example)|<img src=x>", sentence="*b*")
+    card = card_text(replace(EVIDENCE, results=(evil,)))
+    assert "](http" not in card
+    assert card.count("<img") == card.count("\\<img") == 3
+    assert "http://" not in card
+
+
+def test_without_a_verdict_there_are_no_figures() -> None:
+    invalid = replace(RESULT, verdict="invalid", claim=None, sentence="invalid: 9 of 24 answers did not arrive")
+    card = card_text(replace(EVIDENCE, results=(invalid,)))
+    assert "**No verdict: 9 of 24 answers did not arrive.**" in card
+    assert "| – | – | – | – no verdict |" in card
+
+
+def test_a_version_that_nobody_measured_says_so() -> None:
+    assert "**Nothing was measured of this version.**" in card_text(replace(EVIDENCE, results=(), date=None))
