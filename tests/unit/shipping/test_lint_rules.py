@@ -11,7 +11,7 @@ from upskill.domain.finding import Finding
 from upskill.domain.folder_contents import FolderContents, UnusualEntry, UnusualKind
 from upskill.domain.linted_skill import OtherSkill
 from upskill.shipping import lint_skill
-from upskill.shipping.dangers.rules import RULES as DANGERS
+from upskill.shipping.dangers.rules import ALL_RULES as DANGERS
 from upskill.shipping.lint.overlap import Catalogue
 from upskill.shipping.lint.quality import says_when
 from upskill.shipping.lint.rules import RULES
