@@ -198,6 +198,7 @@ def prepare(
         notes=(
             *unconfined_notes(backend),
             *dangers,
+            *_commit_notes(order),
             *unknown_version,
             *untyped,
             *counted.notes,
@@ -480,6 +481,13 @@ def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: programs that models wrote ran on this machine with your rights (--sandbox none)",)
+
+
+def _commit_notes(order: EvaluationOrder) -> tuple[str, ...]:
+    """Which version is the old one, where a branch or `HEAD~1` was typed that will name another one soon."""
+    if order.previous is None or order.previous_revision is None:
+        return ()
+    return (f"the old version is commit {order.previous_revision.partition(':')[2][:12]}",)
 
 
 def _few_cases_hint(order: EvaluationOrder, plan: TrialPlan) -> tuple[str, ...]:
