@@ -73,6 +73,9 @@ for line in sys.stdin:
         for number, path in ((1, asked["stdout"]), (2, asked["stderr"])):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        if encoding := asked["environment"].get("PYTHONIOENCODING"):  # read when an interpreter starts, which it has
+            sys.stdout.reconfigure(encoding=encoding)
+            sys.stderr.reconfigure(encoding=encoding)
         sys.argv = ["upskill", *asked["words"]]
         from upskill.cli import main
         try:
