@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Write the text of the comment and of the step summary: what `upskill eval` wrote, or why it wrote nothing, and below it
-# deleted skills, the link to the reports and the command.
+# deleted skills, the link to the reports and the command. It is printed, too.
 #
 #   GATE_OUT         the folder of the other scripts; body.md is written there
 #   GATE_REPORT_URL  where the reports are; empty for none
 set -euo pipefail
 
 : "${GATE_OUT:?is not set}"
+. "$(dirname -- "${BASH_SOURCE[0]}")/guard.sh"
 marker='<!-- upskill -->'
 body=$GATE_OUT/body.md
 
@@ -60,4 +61,7 @@ deleted_skills() {
     fenced "$(head -c 2000 -- "$GATE_OUT/command.txt")" sh
   fi
 } >"$body"
+guard
+cat -- "$body"
+stop_guard
 [ -z "${GITHUB_STEP_SUMMARY:-}" ] || cat -- "$body" >>"$GITHUB_STEP_SUMMARY"

@@ -46,7 +46,7 @@ def page(markdown: str, *, opened: bool) -> str:
     )
 
 
-def photograph(markdown: str, picture: Path, *, width: int = 900, height: int = 900, opened: bool = True) -> None:
+def photograph(markdown: str, picture: Path, *, width: int = 900, height: int = 900, opened: bool = False) -> None:
     """Write the picture."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "comment.html"

@@ -12,10 +12,10 @@ SCHEMA = "src/upskill/reporting/eval.schema.json"
 
 INTRODUCTION = """# Run files
 
-The keys of `run.json` and `trials.jsonl`, from the code that writes them. [Files](files.md#the-run-folder) says where
-they are and when they are written. Unknown values are null or left out, never 0. Under one format name keys may be
-added; none is removed. In these files, a *student* is a model that is measured, a *trial* is one answer, and an *arm*
-is one condition.
+The keys of `run.json`, `trials.jsonl` and `evidence.json`, from the code that writes them.
+[Files](files.md#the-run-folder) says where they are and when they are written. Unknown values are null or left out,
+never 0. Under one format name keys may be added; none is removed. In these files, a *student* is a model that is
+measured, a *trial* is one answer, and an *arm* is one condition.
 """
 
 RUN = (
@@ -51,11 +51,19 @@ WORDS = (
     "upskill.domain:Design",
     "upskill.domain:State",
     "upskill.domain:Label",
+    "upskill.domain:Verdict",
     "upskill.domain.run_end:CapKind",
     "upskill.domain.other_skills:OtherSource",
     "upskill.domain:End",
     "upskill.domain:Fault",
     "upskill.domain.trajectory:ToolKind",
+)
+EVIDENCE = (
+    "upskill.domain.evidence:Evidence",
+    "upskill.domain.evidence:MeasuredSkill",
+    "upskill.domain.evidence:MeasuredFile",
+    "upskill.domain.evidence:EvidenceResult",
+    "upskill.domain.evidence:MissingLook",
 )
 TYPES = {
     "str": "string",
@@ -67,6 +75,7 @@ TYPES = {
     "Json": "any",
     "Files": 'object of string or `{"base64": string}`',
     "tuple[str, str]": "list: string, string",
+    "tuple[float, float]": "`[low, high]`",
     "Outcome": "[Scored](#scored) or [Errored](#errored)",
 }
 SHORT = 5
@@ -82,6 +91,12 @@ def formats_page() -> str:
     parts += [_table(where) for where in RUN]
     parts.append("## `trials.jsonl`\n\nOne object per line, one line per answer. Keys without a value are left out.")
     parts += [_table(where) for where in TRIAL]
+    parts.append(
+        "## `evidence.json`\n\nOne object beside a skill, format `upskill.evidence/1`; see [carry the "
+        "evidence](../how-to/carry-the-evidence.md). Unknown keys are refused. Its JSON Schema (2020-12) is "
+        "`upskill.storage.evidence.evidence_schema()`."
+    )
+    parts += [_table(where) for where in EVIDENCE]
     parts.append("## Words\n\nThe values of some of these keys.")
     parts.append("\n".join(["| type | values | meaning |", "|---|---|---|", *map(_words, WORDS)]))
     return "\n\n".join(parts) + "\n"
@@ -118,7 +133,7 @@ def _json_type(annotation: str) -> str:
         return " or ".join(map(_json_type, parts))
     if annotation.startswith("tuple[") and annotation.endswith(", ...]"):
         return "list of " + _json_type(annotation[6:-6])
-    if annotation.startswith(("dict[str, ", "Mapping[str, ")):
+    if annotation.startswith(("dict[str, ", "Mapping[str, ", "Mapping[Verdict, ")):
         return "object of " + _json_type(annotation.partition(", ")[2][:-1])
     if annotation in TYPES:
         return TYPES[annotation]

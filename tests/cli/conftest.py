@@ -14,7 +14,8 @@ import pytest
 from cli.two_servers import Place
 from forking import COMMAND, Done, Forker, run_program
 
-LOAD_THE_ENGINE = ("cases", "eval", "generate", "regrade", "trigger")
+LOAD_THE_ENGINE = ("cases", "eval", "generate", "install", "publish", "regrade", "trigger")
+FORKED = (*LOAD_THE_ENGINE, "lint")
 
 Upskill = Callable[..., Done]
 
@@ -62,7 +63,7 @@ def upskill(here: Path, environment: dict[str, str], forker: Forker) -> Upskill:
     """Types a command and waits for it."""
 
     def run(*words: str, cwd: Path = here, **variables: str) -> Done:
-        if words[0] in LOAD_THE_ENGINE:
+        if words[0] in FORKED:
             return forker.run_with({**environment, **variables}, *words, cwd=cwd)
         return run_program([COMMAND, *words], cwd=cwd, env={**environment, **variables}, stdin=subprocess.DEVNULL)
 

@@ -67,10 +67,11 @@ class Gate:
         }
 
 
-def new_gate(folder: Path) -> Gate:
-    """An empty repository without commits."""
+def new_gate(folder: Path, *, with_git: bool = True) -> Gate:
+    """An empty repository without commits; without git only an empty folder."""
     for name in ("repository", "home"):
         (folder / name).mkdir(parents=True)
     gate = Gate(repository=folder / "repository", out=folder / "out", home=folder / "home")
-    gate.git("init", "--quiet", "--initial-branch", "main")
+    if with_git:
+        gate.git("init", "--quiet", "--initial-branch", "main")
     return gate

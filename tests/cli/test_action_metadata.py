@@ -94,6 +94,9 @@ def test_every_input_is_explained() -> None:
     rows = dict(re.findall(r"^\| `([\w-]+)` \| `?([^`|]*?)`? \|", page, re.MULTILINE))
     defaults = {name: str(one.get("default", "required")) for name, one in METADATA["inputs"].items()}
     assert rows == {name: default or "none" for name, default in defaults.items()}
+    links = re.findall(r"\]\(([^)#]+)", page)
+    assert [link for link in links if not (ACTION / link).exists()] == []
+    assert set(re.findall(r"^\| `([\w-]+\.sh)`", page, re.MULTILINE)) == {path.name for path in SCRIPTS} - {"guard.sh"}
 
 
 def test_the_page_shows_the_example() -> None:

@@ -17,8 +17,14 @@ STRANGE = ["with space", 'quo"te', "new\nline", "end\n", "-dash", "*", "@", "$(t
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Gate:
+def repository(tmp_path: Path) -> Gate:
     return new_gate(tmp_path)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """For scripts that ask nothing of git."""
+    return new_gate(tmp_path, with_git=False)
 
 
 def changed(gate: Gate, base: str, **variables: str) -> list[str]:
@@ -27,58 +33,58 @@ def changed(gate: Gate, base: str, **variables: str) -> list[str]:
     return gate.folders("changed")
 
 
-def test_each_changed_file_belongs_to_the_nearest_skill_above_it(gate: Gate) -> None:
+def test_each_changed_file_belongs_to_the_nearest_skill_above_it(repository: Gate) -> None:
     for name in ("a", "b", "c", "gone", "old"):
-        gate.write(f"skills/{name}/SKILL.md", name)
-    gate.write("skills/a/inner/SKILL.md", "inner")
-    gate.write("skills/b/references/x/deep.md", "1")
-    gate.write("skills/old/long.md", "a text that is long enough to be taken for the same file\n" * 9)
-    gate.write("other/readme.md", "1")
-    base = gate.commit("base")
-    gate.write("skills/a/inner/SKILL.md", "changed")
-    gate.write("skills/b/references/x/deep.md", "2")
-    gate.write("other/readme.md", "2")
-    gate.git("rm", "--quiet", "-r", "skills/gone")
-    gate.git("mv", "skills/old", "skills/renamed")
-    gate.write("skills/new/SKILL.md", "new")
-    gate.commit("change")
-    assert changed(gate, base) == ["skills/a/inner", "skills/b", "skills/new", "skills/renamed"]
-    assert gate.folders("deleted") == ["skills/gone", "skills/old"]
-    assert (gate.out / "base.txt").read_text() == f"{base}\n"
-    assert (gate.home / "output").read_text() == f"count=4\ndeleted=2\nbase={base}\n"
-    assert changed(gate, base, GATE_SKILLS=" ./skills/a/\n skills/new") == ["skills/a/inner", "skills/new"]
-    assert changed(gate, base, GATE_SKILLS="skill") == []
+        repository.write(f"skills/{name}/SKILL.md", name)
+    repository.write("skills/a/inner/SKILL.md", "inner")
+    repository.write("skills/b/references/x/deep.md", "1")
+    repository.write("skills/old/long.md", "a text that is long enough to be taken for the same file\n" * 9)
+    repository.write("other/readme.md", "1")
+    base = repository.commit("base")
+    repository.write("skills/a/inner/SKILL.md", "changed")
+    repository.write("skills/b/references/x/deep.md", "2")
+    repository.write("other/readme.md", "2")
+    repository.git("rm", "--quiet", "-r", "skills/gone")
+    repository.git("mv", "skills/old", "skills/renamed")
+    repository.write("skills/new/SKILL.md", "new")
+    repository.commit("change")
+    assert changed(repository, base) == ["skills/a/inner", "skills/b", "skills/new", "skills/renamed"]
+    assert repository.folders("deleted") == ["skills/gone", "skills/old"]
+    assert (repository.out / "base.txt").read_text() == f"{base}\n"
+    assert (repository.home / "output").read_text() == f"count=4\ndeleted=2\nbase={base}\n"
+    assert changed(repository, base, GATE_SKILLS=" ./skills/a/\n skills/new") == ["skills/a/inner", "skills/new"]
+    assert changed(repository, base, GATE_SKILLS="skill") == []
 
 
-def test_names_of_folders_may_hold_anything(gate: Gate) -> None:
+def test_names_of_folders_may_hold_anything(repository: Gate) -> None:
     for name in STRANGE:
-        gate.write(f"{name}/SKILL.md", "1")
-    gate.write("SKILL.md", "the whole repository is a skill")
-    base = gate.commit("base")
+        repository.write(f"{name}/SKILL.md", "1")
+    repository.write("SKILL.md", "the whole repository is a skill")
+    base = repository.commit("base")
     for name in STRANGE:
-        gate.write(f"{name}/more.md", "2")
-    gate.commit("change")
-    assert changed(gate, base) == sorted(STRANGE, key=lambda name: name.encode())
-    assert not (gate.repository / "x").exists()
-    gate.write("notes.md", "in no folder")
-    assert changed(gate, gate.git("rev-parse", "HEAD")) == []
-    gate.commit("notes")
-    assert changed(gate, "HEAD~1") == ["."]
+        repository.write(f"{name}/more.md", "2")
+    repository.commit("change")
+    assert changed(repository, base) == sorted(STRANGE, key=lambda name: name.encode())
+    assert not (repository.repository / "x").exists()
+    repository.write("notes.md", "in no folder")
+    assert changed(repository, repository.git("rev-parse", "HEAD")) == []
+    repository.commit("notes")
+    assert changed(repository, "HEAD~1") == ["."]
 
 
-def test_what_the_base_branch_gained_is_no_change_of_this_branch(gate: Gate) -> None:
-    gate.write("a/SKILL.md", "1")
-    gate.write("b/SKILL.md", "1")
-    start = gate.commit("start")
-    gate.git("switch", "--quiet", "--create", "feature")
-    gate.write("a/SKILL.md", "2")
-    gate.commit("feature")
-    gate.git("switch", "--quiet", "main")
-    gate.write("b/SKILL.md", "2")
-    gate.commit("main goes on")
-    gate.git("switch", "--quiet", "feature")
-    assert changed(gate, "main") == ["a"]
-    assert (gate.out / "base.txt").read_text() == f"{start}\n"
+def test_what_the_base_branch_gained_is_no_change_of_this_branch(repository: Gate) -> None:
+    repository.write("a/SKILL.md", "1")
+    repository.write("b/SKILL.md", "1")
+    start = repository.commit("start")
+    repository.git("switch", "--quiet", "--create", "feature")
+    repository.write("a/SKILL.md", "2")
+    repository.commit("feature")
+    repository.git("switch", "--quiet", "main")
+    repository.write("b/SKILL.md", "2")
+    repository.commit("main goes on")
+    repository.git("switch", "--quiet", "feature")
+    assert changed(repository, "main") == ["a"]
+    assert (repository.out / "base.txt").read_text() == f"{start}\n"
 
 
 @pytest.mark.parametrize(
@@ -91,10 +97,10 @@ def test_what_the_base_branch_gained_is_no_change_of_this_branch(gate: Gate) -> 
         ({"GATE_BASE": "HEAD", "GITHUB_EVENT_NAME": "pull_request_target"}, "use pull_request"),
     ],
 )
-def test_a_change_that_cannot_be_found_is_refused(gate: Gate, variables: dict[str, str], said: str) -> None:
-    gate.write("a/SKILL.md", "1")
-    gate.commit("base")
-    done = gate.script("changed-skills.sh", **variables)
+def test_a_change_that_cannot_be_found_is_refused(repository: Gate, variables: dict[str, str], said: str) -> None:
+    repository.write("a/SKILL.md", "1")
+    repository.commit("base")
+    done = repository.script("changed-skills.sh", **variables)
     assert done.returncode == 2
     assert done.stderr.startswith("::error::")
     assert done.stderr.count("\n") == 1
@@ -109,6 +115,7 @@ def summary(gate: Gate, **variables: str) -> str:
     assert done.returncode == 0, done.stderr
     text = (gate.out / "body.md").read_text()
     assert (gate.home / "summary.md").read_text().endswith(text)
+    assert done.stdout == text
     return text
 
 
@@ -284,15 +291,15 @@ def called(tmp_path: Path) -> list[str]:
     return words
 
 
-def test_every_skill_and_option_is_an_argument_of_its_own(gate: Gate, tmp_path: Path) -> None:
-    gate.write("looks.jsonl", "reviewed\n")
-    base = gate.commit("base")
-    gate.write("looks.jsonl", "reviewed\nadded by the change\n")
-    gate.commit("change")
-    prepare(gate, changed="".join(f"{name}\0" for name in STRANGE), base_txt=f"{base}\n")
-    done = gate.script(
+def test_every_skill_and_option_is_an_argument_of_its_own(repository: Gate, tmp_path: Path) -> None:
+    repository.write("looks.jsonl", "reviewed\n")
+    base = repository.commit("base")
+    repository.write("looks.jsonl", "reviewed\nadded by the change\n")
+    repository.commit("change")
+    prepare(repository, changed="".join(f"{name}\0" for name in STRANGE), base_txt=f"{base}\n")
+    done = repository.script(
         "evaluate.sh",
-        **record_upskill(gate, tmp_path, code=1),
+        **record_upskill(repository, tmp_path, code=1),
         GATE_MODELS="haiku, qwen3-8b\n\nscripted/a.yaml",
         GATE_REQUIRE="no-harm",
         GATE_BASE_URL="http://127.0.0.1:1/v1",
@@ -302,7 +309,7 @@ def test_every_skill_and_option_is_an_argument_of_its_own(gate: Gate, tmp_path: 
         GATE_ARGUMENTS="--runs\n1\n",
     )
     assert done.returncode == 1
-    assert (gate.out / "eval.code").read_text() == "1\n"
+    assert (repository.out / "eval.code").read_text() == "1\n"
     words = called(tmp_path)
     assert words[words.index("--") + 1 :] == STRANGE
     models = [words[place + 1] for place, word in enumerate(words) if word == "--model"]
@@ -312,9 +319,9 @@ def test_every_skill_and_option_is_an_argument_of_its_own(gate: Gate, tmp_path: 
     assert (pairs["--require"], pairs["--max-cost"], pairs["--runs"]) == ("no-harm", "2", "1")
     assert "--min-lift" not in words
     assert Path(pairs["--ledger"]).read_text() == "reviewed\n"
-    assert (gate.out / "results.json").read_text() == "{}\n"
-    assert "::error::from a skill" in (gate.out / "eval.log").read_text()
-    shown = (gate.out / "command.txt").read_text()
+    assert (repository.out / "results.json").read_text() == "{}\n"
+    assert "::error::from a skill" in (repository.out / "eval.log").read_text()
+    shown = (repository.out / "command.txt").read_text()
     assert (
         shlex.split(shown.replace("$'new\\nline'", "").replace("$'end\\n'", ""))[-10:]
         == [

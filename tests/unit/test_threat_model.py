@@ -11,7 +11,7 @@ PROMISED = PAGE.partition("## What is promised\n")[2].partition("\n## ")[0]
 ROWS = [row for row in PROMISED.splitlines() if row.startswith("|") and not row.startswith(("| promise", "|---"))]
 ACTORS = (
     *("you", "a settings file", "a skill", "a case file", "a plug-in", "a run folder", "a session", "a teacher"),
-    *("the model", "a coding agent", "a judge", "a server", "other users"),
+    *("the model", "a coding agent", "a judge", "a server", "a pull request", "other users"),
 )
 
 

@@ -38,6 +38,7 @@ _HEEDED = frozenset(
         "compare",
         "among",
         "sandbox",
+        "accept_findings",
         "agent_bin",
         "models",
         "base_url",
@@ -110,6 +111,7 @@ class _Runs(click.ParamType[int | None]):
 @options.among(f"Other skills beside this one, in every arm: {options.OTHER_SKILLS}")
 @options.AGENT_BIN
 @options.SANDBOX
+@options.ACCEPT_FINDINGS
 @options.MAX_TURNS
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
@@ -143,6 +145,7 @@ def command(
     among: tuple[str, ...],
     agent_bin: Path | None,
     sandbox: "Backend",
+    accept_findings: bool,
     dry_run: bool,
     as_json: bool,
     verbose: bool,
@@ -187,6 +190,7 @@ def command(
             typed = TypedAgain(
                 settings=options.resolved(settings),
                 sandbox=sandbox,
+                accept_findings=accept_findings,
                 agent_bin=agent_bin,
                 skill=skill,
                 case_file=case_file,
@@ -211,6 +215,7 @@ def command(
                 previous_revision=older.revision,
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
+                accept_findings=accept_findings,
                 among=read_among(among),
                 agent_bin=agent_bin,
             )

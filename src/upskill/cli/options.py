@@ -84,6 +84,11 @@ SANDBOX = click.option(
     help="What confines programs; docker: containers of the image $UPSKILL_SANDBOX_IMAGE; none runs programs on this "
     "machine with your rights.  [default: bubblewrap]",
 )
+ACCEPT_FINDINGS = click.option(
+    "--accept-findings",
+    is_flag=True,
+    help="With --sandbox none: run a skill despite dangerous content that you have read.",
+)
 OTHER_SKILLS = (
     "a folder of skills, those that come with the coding agent, or N that ship with upskill; may be repeated."
 )

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 @options.AGENT_BIN
 @options.among(f"Measure it again beside other skills: {options.OTHER_SKILLS}")
 @options.SANDBOX
+@options.ACCEPT_FINDINGS
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
 @options.MAX_TOTAL_TOKENS
@@ -79,6 +80,7 @@ def command(
     agent_bin: Path | None,
     among: tuple[str, ...],
     sandbox: "Backend",
+    accept_findings: bool,
     dry_run: bool,
     as_json: bool,
     verbose: bool,
@@ -121,6 +123,7 @@ def command(
         repeats=runs,
         among=read_among(among),
         sandbox=sandbox,
+        accept_findings=accept_findings,
         agent_bin=agent_bin,
     )
     chosen = options.resolved(settings)

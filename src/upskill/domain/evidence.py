@@ -17,6 +17,8 @@ from upskill.domain.skill import Skill
 from upskill.domain.trial import Arm
 
 EVIDENCE_FORMAT: Literal["upskill.evidence/1"] = "upskill.evidence/1"
+CARD_FORMAT = 1
+"""Changes with the words of the card: a card of another format cannot be compared."""
 MOST_RESULTS = 200
 MOST_CASES = 5_000
 """Cases of one result."""
@@ -194,6 +196,8 @@ class Evidence:
     """Runs of this version that were left out: damaged, contradicting themselves, or never finished."""
     date: str | None = None
     """The day of the newest result; `None` without one."""
+    card_format: int = CARD_FORMAT
+    """Which words the card beside it has."""
 
     @property
     def worst_verdict(self) -> Verdict | None:

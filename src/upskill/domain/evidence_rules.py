@@ -13,6 +13,7 @@ from upskill.domain.text import points
 MOST_FILES = 10_000
 MOST_TEXT = 400
 MOST_MISSING_LOOKS = 1_000
+MOST_COUNTED = 10**9
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CLOSE = 1e-4
 _BASELINE = "baseline"
@@ -43,8 +44,8 @@ def _skill_problems(evidence: Evidence) -> Iterator[str]:
 def _problems(evidence: Evidence) -> Iterator[str]:
     if len(evidence.results) > MOST_RESULTS or len(evidence.missing_looks) > MOST_MISSING_LOOKS:
         yield f"results: more than {MOST_RESULTS}"
-    if evidence.left_out < 0:
-        yield "left_out: less than 0"
+    if not 0 <= evidence.left_out <= MOST_COUNTED or not 0 < evidence.card_format <= MOST_COUNTED:
+        yield "left_out or card_format: not a number of something"
     for number, one in enumerate(evidence.results):
         for problem in _result_problems(one):
             yield f"results.{number}.{problem}"
@@ -81,8 +82,8 @@ def _result_problems(one: EvidenceResult) -> Iterator[str]:
     counts |= {"others": one.others or 0, "cases_seen": one.cases_seen or 0}
     counts |= {"max_output_tokens": one.max_output_tokens or 0}
     for name, number in (*counts.items(), *one.other_looks.items(), *one.uses.items(), *one.labels.items()):
-        if number < 0 or not _is_text(name):
-            yield f"{name}: less than it can be"
+        if not 0 <= number <= MOST_COUNTED or not _is_text(name):
+            yield f"{name[:40]}: not a number of something"
     if max((one.cases_seen or 0, *one.labels.values(), sum(one.uses.values()))) > len(one.cases):
         yield "cases_seen, labels or uses: more than there are cases"
     yield from _figure_problems(one)

@@ -9,7 +9,7 @@ from upskill.domain.evidence import Evidence, EvidenceResult, MeasuredFile, Meas
 
 Broken = Literal["text", "files", "cases"]
 """What a result rested on and is no longer the same: the text that was given, the files of the skill, the cases."""
-CardState = Literal["same", "edited", "missing"]
+CardState = Literal["same", "edited", "missing", "other format"]
 SignatureStatus = Literal["absent", "valid", "invalid", "not checked"]
 
 

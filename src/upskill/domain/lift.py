@@ -7,6 +7,7 @@ from upskill.domain.case import Label
 from upskill.domain.trial import Arm
 
 Verdict = Literal["helps", "hurts", "cheaper", "no difference", "undecided", "invalid"]
+"""What is concluded of a skill for one model; the glossary explains each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -52,3 +52,6 @@ class OtherSkill:
     name: str
     description: str
     folder: str
+    """Its real path: two with one folder are one skill."""
+    shown: str
+    """Its folder as it was named."""

@@ -49,6 +49,7 @@ def evaluate(
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
+    accept_findings: bool = False,
     yes: bool = False,
     **settings: object,
 ) -> EvaluationResult:
@@ -59,7 +60,8 @@ def evaluate(
     the passage of the case in the prompt. `among` are other skills that lie beside this one in every arm: folders of
     skills, a number of those that ship with upskill, `"bundled"`. If nothing has changed since an earlier evaluation,
     its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
-    `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path.
+    `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path. With
+    `sandbox="none"` and tools, a skill with dangerous content is refused without `accept_findings`.
     """
     older = previous_of(previous)
     order = evaluating.EvaluationOrder(
@@ -75,6 +77,7 @@ def evaluate(
         sandbox=backend_of(sandbox),
         among=among_of(among),
         agent_bin=None if agent_bin is None else Path(agent_bin),
+        accept_findings=accept_findings,
     )
 
     def work() -> EvaluationResult:
@@ -100,6 +103,7 @@ def resume(
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
+    accept_findings: bool = False,
     **settings: object,
 ) -> EvaluationResult:
     """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
@@ -119,6 +123,7 @@ def resume(
             previous_revision=older.revision,
             among=among_of(among),
             agent_bin=None if agent_bin is None else Path(agent_bin),
+            accept_findings=accept_findings,
         )
         return _evaluated(evaluating.resume(Path(run), typed=typed, progress=Interruptible()))
 

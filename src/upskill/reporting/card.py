@@ -75,8 +75,14 @@ def _comparisons(results: Sequence[EvidenceResult]) -> list[tuple[str, list[Evid
 
 
 def _rows(results: Sequence[EvidenceResult]) -> list[GlanceRow]:
-    names = unique_names([one.model for one in results])
-    return [_row(one, name) for one, name in zip(results, names, strict=True)]
+    names = model_names(results)
+    return [_row(one, names[one.model]) for one in results]
+
+
+def model_names(results: Iterable[EvidenceResult]) -> dict[str, str]:
+    """A short name for each model; results of the same model share it."""
+    models = list(dict.fromkeys(one.model for one in results))
+    return dict(zip(models, unique_names(models), strict=True))
 
 
 def _row(one: EvidenceResult, name: str) -> GlanceRow:
@@ -153,8 +159,11 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def _rests_on(evidence: Evidence) -> Iterator[str]:
-    for one, name in zip(evidence.results, unique_names([one.model for one in evidence.results]), strict=True):
-        yield f"{markdown_text(name)}, {markdown_text(how(one))}: " + markdown_text("; ".join(_basis(one))) + "."
+    names = model_names(evidence.results)
+    for one in evidence.results:
+        yield f"{markdown_text(f'{names[one.model]}, {how(one)}: ' + '; '.join(_basis(one)))}."
+    for version in dict.fromkeys(_versions(one) for one in evidence.results):
+        yield f"Measured with {markdown_text(version)}."
     if evidence.left_out:
         runs = count(evidence.left_out, "run")
         yield f"{runs} of this version {_were(evidence.left_out)} left out: unfinished, or damaged."
@@ -165,6 +174,8 @@ def _rests_on(evidence: Evidence) -> Iterator[str]:
 
 def _basis(one: EvidenceResult) -> Iterator[str]:
     """What a reader needs to doubt one result, in few words each."""
+    if one.against != "baseline":
+        yield f"compared with version {one.against[:_SHORT]}"
     yield one.resolved + (" at a server of the author's" if one.own_server else "")
     if one.answered_by:
         yield f"answered by {', '.join(one.answered_by)}"
@@ -182,8 +193,13 @@ def _basis(one: EvidenceResult) -> Iterator[str]:
         yield f"other looks at the same: {_counted(one.other_looks)}"
     if one.judge is not None:
         yield f"judged by {one.judge}"
-    yield ", ".join((one.harness, *(f"{name} {version}" for name, version in one.versions.items())))
+    if one.sandbox is not None:
+        yield f"sandbox: {one.sandbox}"
     yield one.finished_at[:10]
+
+
+def _versions(one: EvidenceResult) -> str:
+    return ", ".join((*(f"{name} {version}" for name, version in one.versions.items()), one.harness))
 
 
 def _counts(one: EvidenceResult) -> Iterator[str]:
@@ -212,7 +228,7 @@ def _not_shown(evidence: Evidence) -> Iterator[str]:
     labels: tuple[Label, ...] = ("recall", "leaks")
     for label in labels:
         if number := max((one.labels.get(label, 0) for one in evidence.results), default=0):
-            yield f"Much from {count(number, 'case')} with the label `{label}`: {LABEL_MEANINGS[label]}."
+            yield f"Much in {count(number, 'case')} with the label `{label}`: {LABEL_MEANINGS[label]}."
     if any(one.look is None for one in evidence.results):
         yield "Where no look is given: how often these cases were looked at before. No ledger recorded it."
     yield "That the figures are true. Whoever writes `evidence.json` can invent them; a signature says who that was."

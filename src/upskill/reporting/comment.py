@@ -156,7 +156,7 @@ def _table(rows: Sequence[_Row]) -> str:
 def _table_row(row: _Row) -> str:
     result = row.result
     if result.lift is None:
-        lift = markdown_text(shortened(result.why or "–", _LINE_CHARACTERS))
+        lift = _line(result.why or "–")
     else:
         lift = _unbroken(result.figures) + (f" {markdown_text(result.reach)}" if result.reach else "")
     cells = (
@@ -243,8 +243,7 @@ def _lint(skills: Sequence[ComparedSkill]) -> str:
         key=lambda pair: order.index(pair[1].severity),
     )
     lines = [
-        f"- {found.severity} {_text(found.rule)} in {_text(f'{one.folder}/{found.place}')}: "
-        f"{markdown_text(shortened(found.reason, _LINE_CHARACTERS))}"
+        f"- {found.severity} {_text(found.rule)} in {_text(f'{one.folder}/{found.place}')}: {_line(found.reason)}"
         for one, found in every
         if found.severity in ("danger", "error")
     ]
@@ -254,7 +253,7 @@ def _lint(skills: Sequence[ComparedSkill]) -> str:
 
 def _not_measured(skills: Sequence[ComparedSkill]) -> str:
     lines = [
-        f"- {_text(one.name)}: {markdown_text(shortened(one.problem, _LINE_CHARACTERS))}"
+        f"- {_text(one.name)}: {_line('; '.join(filter(None, (one.problem.removeprefix(f'{one.name}: '), one.hint))))}"
         for one in skills
         if one.problem is not None
     ]
@@ -287,6 +286,11 @@ def _address(url: str) -> str:
 def _text(text: str) -> str:
     """A name or path of at most so many characters, as text only."""
     return markdown_text(shortened(text, _NAME_CHARACTERS))
+
+
+def _line(text: str) -> str:
+    """A reason of at most so many characters, as text only."""
+    return markdown_text(shortened(text, _LINE_CHARACTERS))
 
 
 def _html(text: str) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from upskill.domain.evidence import Evidence, EvidenceResult
 from upskill.domain.lift import Verdict
-from upskill.domain.text import count, points, points_range
+from upskill.domain.text import count, points, points_range, shortened
 
 NOT_MEASURED = "not measured"
+_LONGEST_NAME = 60
 _ORDER: tuple[Verdict, ...] = ("helps", "cheaper", "no difference", "undecided", "invalid", "hurts")
 
 
@@ -29,15 +30,19 @@ def _single(one: EvidenceResult) -> str:
     level = "CI" if one.confidence is None else f"{one.confidence:.0%} CI"
     shown = "" if interval is None else f" ({level} {points_range(interval.low, interval.high)})"
     old = "" if one.against == "baseline" else " compared with an older version"
-    return f"{_words(one.verdict)} {one.model}{lift}{shown}{old}"
+    return f"{_words(one.verdict)} {_name(one)}{lift}{shown}{old}"
 
 
 def _several(verdict: Verdict, models: Sequence[EvidenceResult]) -> str:
-    found = list(dict.fromkeys(one.model for one in models if one.verdict == verdict))
+    found = list(dict.fromkeys(_name(one) for one in models if one.verdict == verdict))
     if not found:
         return ""
     named = ", ".join(found) if len(found) <= 3 else count(len(found), "model")
     return f"{_words(verdict)} {named}"
+
+
+def _name(one: EvidenceResult) -> str:
+    return shortened(one.model, _LONGEST_NAME)
 
 
 def _words(verdict: Verdict) -> str:

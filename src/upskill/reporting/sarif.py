@@ -43,6 +43,7 @@ def _rule(rule: RuleInfo) -> Json:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.reason},
+        "fullDescription": {"text": rule.reason},
         "help": {"text": f"{rule.reason} {rule.remedy}"},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": properties,

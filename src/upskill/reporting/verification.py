@@ -8,8 +8,7 @@ from upskill.domain.evidence import EvidenceResult
 from upskill.domain.evidence_state import Broken, CaseChanges, EvidenceState, FileChanges, ResultState
 from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, SKILL_FILE
 from upskill.domain.text import count
-from upskill.reporting.card import how
-from upskill.reporting.glance.names import unique_names
+from upskill.reporting.card import how, model_names
 
 VERIFY_SCHEMA = "upskill.verify/1"
 _MOST_NAMED = 5
@@ -41,7 +40,8 @@ def _answer(state: EvidenceState) -> str:
     if state.verified:
         return f"verified: {'the result still holds' if of == 1 else f'all {of} results still hold'}"
     if held == of:
-        return f"not verified: the {'result still holds' if of == 1 else 'results still hold'}, but see below"
+        why = "the signature is invalid" if state.signature.status == "invalid" else "the card was edited"
+        return f"not verified: {why}; the {'result still holds' if of == 1 else 'results still hold'}"
     if of == 1:
         return "not verified: the result no longer holds"
     return f"not verified: {held} of {of} results still {'holds' if held == 1 else 'hold'}"
@@ -63,10 +63,11 @@ def _with_part(path: str, files: FileChanges) -> str:
 
 
 def _result_lines(results: Sequence[ResultState]) -> Iterator[str]:
-    names = unique_names([state.result.model for state in results])
-    for state, name in zip(results, names, strict=True):
-        held = "holds" if state.holds else "no longer holds"
-        yield f"{held}: {name}, {how(state.result)}: {state.result.sentence}; {why(state)}"
+    names = model_names(state.result for state in results)
+    for state in results:
+        one, held = state.result, "holds" if state.holds else "no longer holds"
+        older = "" if one.against == "baseline" else ", compared with an older version"
+        yield f"{held}: {names[one.model]}, {how(one)}{older}: {one.sentence}; {why(state)}"
 
 
 def why(state: ResultState) -> str:
@@ -113,6 +114,8 @@ def _card_lines(state: EvidenceState) -> Iterator[str]:
             yield f"card: {CARD_FILE} is not what {EVIDENCE_FILE} says; write it again with `upskill evidence`"
         case "missing":
             yield f"card: {CARD_FILE} is not here"
+        case "other format":
+            yield f"card: another version of upskill wrote {CARD_FILE} in other words, so it was not compared"
         case _:
             yield "card: the same"
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -34,6 +35,12 @@ def evidence_text(evidence: Evidence) -> str:
     """The text of `evidence.json`: equal evidence has equal bytes."""
     value = _EVIDENCE.dump_python(evidence, mode="json")
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def evidence_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of `evidence.json`. It refuses unknown keys."""
+    schema = _EVIDENCE.json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def read_evidence(folder: Path) -> Evidence | None:

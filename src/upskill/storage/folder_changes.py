@@ -105,6 +105,11 @@ class FolderChanges:
                     _take_back(change)
 
 
+def why_not(error: OSError) -> str:
+    """Why a change failed, and at which path where the system names one."""
+    return str(error.strerror) if error.filename is None else f"{error.strerror}: {error.filename}"
+
+
 def _take_back(change: _Change) -> None:
     if change.beside is not None and not os.path.lexists(change.beside) and os.path.lexists(change.target):
         _remove(change.target)

@@ -2,6 +2,7 @@
 installed. upskill has no cryptography of its own."""
 
 import importlib.util
+import logging
 from pathlib import Path
 
 from upskill.domain.evidence_state import SignatureState
@@ -38,6 +39,7 @@ def _checked(signed: bytes, bundle: bytes, *, identity: str, issuer: str) -> Sig
     from sigstore.models import Bundle, InvalidBundle
     from sigstore.verify import Verifier, policy
 
+    logging.getLogger("sigstore").setLevel(logging.ERROR)  # that it stays offline is wanted
     try:
         verifier = Verifier.production(offline=True)
     except (Error, OSError) as error:
@@ -46,5 +48,5 @@ def _checked(signed: bytes, bundle: bytes, *, identity: str, issuer: str) -> Sig
         signer = policy.Identity(identity=identity, issuer=issuer)
         verifier.verify_artifact(signed, Bundle.from_json(bundle), signer)
     except (Error, InvalidBundle, ValueError) as error:
-        return SignatureState(status="invalid", why=on_one_line(str(error)))
+        return SignatureState(status="invalid", why=on_one_line((str(error) or type(error).__name__).splitlines()[0]))
     return SignatureState(status="valid", why=on_one_line(f"{identity}, by {issuer}"))

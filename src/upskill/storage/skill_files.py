@@ -15,14 +15,17 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from upskill.domain import SkillFile
-from upskill.domain.skill import EVIDENCE_FILES, NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
+from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, EVIDENCE_FILES, NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
 from upskill.domain.text import on_one_line, whole_characters
-from upskill.errors import SkillInvalid
+from upskill.errors import EngineError, SkillInvalid
+from upskill.storage.plain_files import open_plain
 
 MOST_FILES = 10_000
 MOST_BYTES = 1_000_000_000
 MOST_DEPTH = 20
 MOST_PROBLEMS = 100
+_EVIDENCE_MARK = b'"upskill.evidence/'
+_HEAD_BYTES = 200
 
 
 class FoundFile(NamedTuple):
@@ -124,6 +127,17 @@ class _Walk:
                 [*self.problems, f"more than {MOST_FILES:,} files and folders, or {MOST_BYTES // 1_000_000:,} MB"],
                 hint="check the folder; a skill usually has only a few files",
             )
+
+
+def foreign_evidence(root: Path) -> str | None:
+    """A file that is named like evidence and that upskill did not write; `None` where there is none."""
+    try:
+        with os.fdopen(open_plain(root / EVIDENCE_FILE), "rb") as file:
+            return None if _EVIDENCE_MARK in file.read(_HEAD_BYTES) else EVIDENCE_FILE
+    except FileNotFoundError:
+        return CARD_FILE if (root / CARD_FILE).is_file() else None
+    except EngineError:
+        return EVIDENCE_FILE
 
 
 def _why(error: OSError) -> str:

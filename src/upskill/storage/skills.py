@@ -24,7 +24,7 @@ from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
 from upskill.storage.frontmatter import SkillParts, one_line, parse_skill_text, render_skill_text
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
-from upskill.storage.skill_files import FoundFile, describe, find_files, skill_invalid
+from upskill.storage.skill_files import FoundFile, describe, find_files, foreign_evidence, skill_invalid
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
 _NEARBY_FOLDERS = 2_000
@@ -45,6 +45,8 @@ def read_skill(folder: Path) -> Skill:
             hint="a skill is a folder with a SKILL.md; see docs/reference/files.md",
         )
     name, notes = _name_and_notes(parsed.frontmatter, root)
+    if (hidden := foreign_evidence(root)) is not None:
+        notes = (*notes, f"{hidden} is not given to models; rename it if it belongs to the skill")
     if len(description) > MOST_CHARACTERS["description"]:
         notes = (*notes, f"the description has {len(description):,} characters; agents refuse or cut more than 1,024")
     return Skill(

@@ -262,7 +262,9 @@ def _last_of_each(results: Sequence[EvidenceResult]) -> tuple[EvidenceResult, ..
     """The last look of each comparison, with the verdicts of the others. One with a verdict stands before others."""
     groups: dict[tuple[object, ...], list[EvidenceResult]] = {}
     for one in results:
-        groups.setdefault(_comparison(one), []).append(one)
+        group = groups.setdefault(_comparison(one), [])
+        if one not in group:  # a copy of a run folder is no other look
+            group.append(one)
     last = []
     for group in groups.values():
         shown = max(group, key=lambda one: (one.verdict != "invalid", one.finished_at, one.look or 0))

@@ -24,7 +24,7 @@ from upskill.shipping.installing import (
     skills_add_line,
     targets_for,
 )
-from upskill.storage.folder_changes import FolderChanges, NewFile
+from upskill.storage.folder_changes import FolderChanges, NewFile, why_not
 from upskill.storage.install_record import (
     MOST_FOLDERS_MADE,
     InstallRecord,
@@ -33,8 +33,7 @@ from upskill.storage.install_record import (
     read_install_record,
 )
 from upskill.storage.shared_skill import SharedSkill, read_shared_skill
-from upskill.workflows.lint_skill import lint
-from upskill.workflows.shared_evidence import FoundEvidence, beside, measured_here
+from upskill.workflows.shared_evidence import FoundEvidence, beside, files_beside, findings_in, measured_here
 
 Action = Literal["write", "replace", "keep"]
 _MOST_NAMED = 5
@@ -73,6 +72,8 @@ class InstallPlan:
     """What installing would do. Nothing was written yet."""
 
     shared: SharedSkill
+    files: Mapping[str, NewFile]
+    """What each copy holds, besides its record."""
     copies: tuple[PlannedCopy, ...]
     scope: Scope
     chosen: Literal["named", "present", "none present"]
@@ -83,11 +84,6 @@ class InstallPlan:
     @property
     def skill(self) -> Skill:
         return self.shared.skill
-
-    @property
-    def files(self) -> Mapping[str, NewFile]:
-        """What each copy holds, besides its record."""
-        return {**self.shared.files, **self.shared.evidence}
 
     @property
     def dangers(self) -> tuple[Finding, ...]:
@@ -113,18 +109,28 @@ def plan_install(
             hint=NAME_RULE,
         )
     chosen, names = _chosen(agents, scope, skill)
-    copies = tuple(_planned(target, shared, scope) for target in targets(names, scope))
     found = beside(shared)
+    evidence = files_beside(shared, found)
+    files = {**shared.files, **evidence}
+    copies = tuple(_planned(target, shared, files, scope) for target in targets(names, scope))
     if found.evidence is None and runs_dir.is_dir():
         found = measured_here(shared.root, runs_dir=runs_dir, ledger=ledger)._replace(note=found.note)
     return InstallPlan(
-        shared=shared, copies=copies, scope=scope, chosen=chosen, findings=lint(shared.root).findings, evidence=found
+        shared=shared,
+        files=files,
+        copies=copies,
+        scope=scope,
+        chosen=chosen,
+        findings=findings_in(shared, evidence),
+        evidence=found,
     )
 
 
 def install(plan: InstallPlan) -> None:
-    """Write every copy, or none."""
-    hashes = {path: hashlib.sha256(file.data).hexdigest() for path, file in plan.files.items()}
+    """Write every copy, or none. Raises where somebody changed a copy since the plan was made."""
+    for copy in plan.copies:
+        _action(copy.real, on_one_line(str(copy.folder)), plan.files)
+    hashes = _hashes(plan.files)
     try:
         with FolderChanges() as changes:
             for copy in plan.copies:
@@ -143,7 +149,7 @@ def install(plan: InstallPlan) -> None:
             changes.apply()
     except OSError as error:
         raise EngineError(
-            on_one_line(f"{plan.skill.name}: not installed, nothing was changed ({error.strerror}: {error.filename})")
+            on_one_line(f"{plan.skill.name}: not installed, nothing was changed ({why_not(error)})")
         ) from error
 
 
@@ -205,7 +211,7 @@ def _chosen(
     return ("present", present) if present else ("none present", (ANY_AGENT,))
 
 
-def _planned(target: Target, shared: SharedSkill, scope: Scope) -> PlannedCopy:
+def _planned(target: Target, shared: SharedSkill, files: Mapping[str, NewFile], scope: Scope) -> PlannedCopy:
     name = shared.skill.name
     folder = target.folder / name
     real = Path(os.path.realpath(target.folder)) / name
@@ -223,7 +229,7 @@ def _planned(target: Target, shared: SharedSkill, scope: Scope) -> PlannedCopy:
         if parent.exists() and not parent.is_dir():
             raise UsageError(on_one_line(f"{parent}: is not a folder"), hint="move it away")
     _require_no_twin(real, shown)
-    return PlannedCopy(agents=target.agents, folder=folder, real=real, action=_action(real, shown, shared))
+    return PlannedCopy(agents=target.agents, folder=folder, real=real, action=_action(real, shown, files))
 
 
 def _require_no_twin(real: Path, shown: str) -> None:
@@ -235,7 +241,7 @@ def _require_no_twin(real: Path, shown: str) -> None:
             raise UsageError(on_one_line(f"{shown}: {other} is there, and differs only by case"), hint="rename it")
 
 
-def _action(real: Path, shown: str, shared: SharedSkill) -> Action:
+def _action(real: Path, shown: str, files: Mapping[str, NewFile]) -> Action:
     """What happens to what is there. Only an unchanged copy that upskill installed is replaced."""
     if not os.path.lexists(real):
         return "write"
@@ -249,9 +255,11 @@ def _action(real: Path, shown: str, shared: SharedSkill) -> Action:
             problems=named_changes(changed),
             hint="copy what you need from it and move it away, then install again",
         )
-    wanted = {**shared.files, **shared.evidence}
-    same = record.files == {path: hashlib.sha256(file.data).hexdigest() for path, file in wanted.items()}
-    return "keep" if same else "replace"
+    return "keep" if record.files == _hashes(files) else "replace"
+
+
+def _hashes(files: Mapping[str, NewFile]) -> dict[str, str]:
+    return {path: hashlib.sha256(file.data).hexdigest() for path, file in files.items()}
 
 
 def named_changes(changed: Sequence[str]) -> list[str]:

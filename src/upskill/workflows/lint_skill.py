@@ -78,7 +78,9 @@ def _described(folder: Path, contents: FolderContents) -> tuple[OtherSkill, int]
     """What an agent lists of a skill, and the line of its description."""
     head = skill_head(contents)
     name, description = ("", "") if head is None else (head.written("name"), head.written("description"))
-    described = OtherSkill(name=name or contents.name, description=description, folder=str(folder.resolve()))
+    described = OtherSkill(
+        name=name or contents.name, description=description, folder=str(folder.resolve()), shown=folder.as_posix()
+    )
     return described, 1 if head is None else head.line_of("description")
 
 

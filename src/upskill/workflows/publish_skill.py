@@ -15,6 +15,7 @@ from upskill.domain.finding import Finding, FindingsRefused
 from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, NAME_RULE, SIGNATURE_FILE, is_skill_name
 from upskill.domain.text import count, on_one_line
 from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid, UpskillError, UsageError
+from upskill.redaction import redactor_from
 from upskill.reporting.card import card_text
 from upskill.reporting.evidence_line import evidence_line
 from upskill.reporting.published_readme import ReadmeRow, readme_text, updated_readme
@@ -30,7 +31,7 @@ from upskill.shipping.publishing import (
     with_skills,
 )
 from upskill.storage.evidence import evidence_text
-from upskill.storage.folder_changes import FolderChanges, NewFile
+from upskill.storage.folder_changes import FolderChanges, NewFile, why_not
 from upskill.storage.publish_folder import (
     marketplace_bytes,
     parse_marketplace,
@@ -40,8 +41,7 @@ from upskill.storage.publish_folder import (
 )
 from upskill.storage.shared_skill import SharedSkill, read_shared_skill
 from upskill.workflows.install_skill import named_changes
-from upskill.workflows.lint_skill import lint
-from upskill.workflows.shared_evidence import FoundEvidence, beside, measured_here
+from upskill.workflows.shared_evidence import FoundEvidence, beside, files_beside, findings_in, measured_here
 
 Action = Literal["write", "replace", "keep"]
 Sign = Callable[[bytes], bytes]
@@ -87,7 +87,12 @@ class PlannedFile:
 
     path: Path
     data: bytes
-    action: Action
+    before: bytes | None
+    """What was there when the plan was made; `None` for nothing."""
+
+    @property
+    def action(self) -> Action:
+        return "write" if self.before is None else "keep" if self.before == self.data else "replace"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +145,12 @@ def signed(plan: PublishPlan, sign: Sign) -> PublishPlan:
 
 
 def publish(plan: PublishPlan) -> None:
-    """Write everything, or nothing."""
+    """Write everything, or nothing. Raises where somebody changed what is there since the plan was made."""
+    for skill in plan.skills:
+        _there(skill.folder)
+    for file in plan.files:
+        if read_text_file(file.path) != file.before:
+            raise UsageError(on_one_line(f"{file.path}: changed meanwhile; nothing was published"), hint="try again")
     try:
         with FolderChanges() as changes:
             for skill in plan.skills:
@@ -154,7 +164,7 @@ def publish(plan: PublishPlan) -> None:
             changes.apply()
     except OSError as error:
         raise EngineError(
-            on_one_line(f"{plan.to}: nothing was published ({error.strerror}: {error.filename})"),
+            on_one_line(f"{plan.to}: nothing was published ({why_not(error)})"),
         ) from error
 
 
@@ -201,7 +211,13 @@ def _require_apart(skills: Sequence[SharedSkill], to: Path) -> None:
 
 def _planned(shared: SharedSkill, order: PublishOrder, to: Path) -> PlannedSkill:
     name, folder = shared.skill.name, to / SKILLS_FOLDER / shared.skill.name
-    findings = lint(shared.root).findings
+    file = beside(shared)
+    here = measured_here(shared.root, runs_dir=order.runs_dir, ledger=order.ledger)
+    chosen, notes = _chosen(name, file, here)
+    evidence = chosen.evidence
+    assert evidence is not None  # what is measured here has at least the digests
+    about = files_beside(shared, file) if chosen is file else _new_evidence(evidence)
+    findings = findings_in(shared, about)
     if bad := [one for one in findings if one.severity in ("danger", "error")]:
         raise FindingsRefused(
             f"{name}: not published: {count(len(bad), 'finding')} of danger or error",
@@ -209,17 +225,7 @@ def _planned(shared: SharedSkill, order: PublishOrder, to: Path) -> PlannedSkill
             problems=[one.line_for_people for one in bad],
             hint="fix these; `upskill lint` shows them with remedies",
         )
-    file = beside(shared)
-    here = measured_here(shared.root, runs_dir=order.runs_dir, ledger=order.ledger)
-    chosen, notes = _chosen(name, file, here)
-    evidence = chosen.evidence
-    assert evidence is not None  # what is measured here has at least the digests
-    files = dict(shared.files)
-    kept = chosen is file
-    files[EVIDENCE_FILE] = shared.evidence[EVIDENCE_FILE] if kept else NewFile(evidence_text(evidence).encode())
-    files[CARD_FILE] = NewFile(card_text(evidence).encode())
-    if kept and SIGNATURE_FILE in shared.evidence:
-        files[SIGNATURE_FILE] = shared.evidence[SIGNATURE_FILE]
+    files = {**shared.files, **about}
     action, there = _there(folder)
     if SIGNATURE_FILE in there and there.get(EVIDENCE_FILE) == files[EVIDENCE_FILE].data:
         files.setdefault(SIGNATURE_FILE, NewFile(there[SIGNATURE_FILE]))
@@ -228,6 +234,12 @@ def _planned(shared: SharedSkill, order: PublishOrder, to: Path) -> PlannedSkill
     return PlannedSkill(
         shared=shared, folder=folder, evidence=evidence, findings=findings, files=files, action=action, notes=notes
     )
+
+
+def _new_evidence(evidence: Evidence) -> dict[str, NewFile]:
+    clean = redactor_from(os.environ).clean_own
+    texts = {EVIDENCE_FILE: evidence_text(evidence), CARD_FILE: card_text(evidence)}
+    return {name: NewFile(clean(text).encode()) for name, text in texts.items()}
 
 
 def _chosen(name: str, file: FoundEvidence, here: FoundEvidence) -> tuple[FoundEvidence, tuple[str, ...]]:
@@ -296,8 +308,7 @@ def _marketplace(order: PublishOrder, skills: Sequence[PlannedSkill], to: Path) 
         PublishedSkill(name=one.name, description=one.shared.skill.description, result=one.result) for one in skills
     ]
     data = marketplace_bytes(with_skills(current, entries), before=before)
-    action: Action = "write" if before is None else "keep" if data == before else "replace"
-    return PlannedFile(path=path, data=data, action=action), str(current["name"])
+    return PlannedFile(path=path, data=data, before=before), str(current["name"])
 
 
 def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile | None:
@@ -311,13 +322,12 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
     rows |= {one.name: ReadmeRow(one.name, one.shared.skill.description, one.result) for one in skills}
     listed = [rows[name] for name in sorted(rows)]
     if before is None:
-        return PlannedFile(path=path, data=readme_text(title, listed).encode(), action="write")
+        return PlannedFile(path=path, data=readme_text(title, listed).encode(), before=None)
     try:
         text = before.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    data = updated_readme(text, listed).encode()
-    return PlannedFile(path=path, data=data, action="keep" if data == before else "replace")
+    return PlannedFile(path=path, data=updated_readme(text, listed).encode(), before=before)
 
 
 def _signed(skill: PlannedSkill, sign: Sign) -> PlannedSkill:

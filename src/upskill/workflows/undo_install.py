@@ -11,7 +11,7 @@ from upskill.domain.skill import is_skill_name
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.shipping.installing import AGENTS
-from upskill.storage.folder_changes import FolderChanges
+from upskill.storage.folder_changes import FolderChanges, why_not
 from upskill.storage.install_record import InstallRecord, changes_since, read_install_record
 from upskill.workflows.install_skill import Scope, named_changes, require_known, targets
 
@@ -39,13 +39,8 @@ def plan_undo(skill: Path, *, agents: Sequence[str], scope: Scope) -> tuple[Inst
         record = None if real.is_symlink() else read_install_record(real)
         if record is None or record.name != name:
             continue
-        if changed := changes_since(real, record):
-            raise UsageError(
-                on_one_line(f"{folder}: was changed after it was installed, so it was not removed"),
-                problems=named_changes(changed),
-                hint="copy what you need from it and remove it yourself",
-            )
         found.append(InstalledCopy(agents=target.agents, folder=folder, real=real, record=record))
+        _require_unchanged(found[-1])
     if not found:
         where = "for you" if scope.user else "in this project"
         raise UsageError(
@@ -56,7 +51,12 @@ def plan_undo(skill: Path, *, agents: Sequence[str], scope: Scope) -> tuple[Inst
 
 
 def undo(copies: Sequence[InstalledCopy], *, scope: Scope) -> None:
-    """Remove the copies, all or none, and the empty folders that were made for them."""
+    """Remove the copies, all or none, and the empty folders that were made for them.
+
+    Raises where somebody changed a copy since the plan was made.
+    """
+    for copy in copies:
+        _require_unchanged(copy)
     try:
         with FolderChanges() as changes:
             for copy in copies:
@@ -64,7 +64,7 @@ def undo(copies: Sequence[InstalledCopy], *, scope: Scope) -> None:
             changes.apply()
     except OSError as error:
         raise EngineError(
-            on_one_line(f"nothing was removed ({error.strerror}: {error.filename})"),
+            on_one_line(f"nothing was removed ({why_not(error)})"),
         ) from error
     kept = {scope.base.resolve(), *scope.base.resolve().parents}
     for copy in copies:
@@ -73,6 +73,15 @@ def undo(copies: Sequence[InstalledCopy], *, scope: Scope) -> None:
                 break
             with suppress(OSError):  # not empty: somebody else uses it
                 folder.rmdir()
+
+
+def _require_unchanged(copy: InstalledCopy) -> None:
+    if changed := changes_since(copy.real, copy.record):
+        raise UsageError(
+            on_one_line(f"{copy.folder}: was changed after it was installed, so it was not removed"),
+            problems=named_changes(changed),
+            hint="copy what you need from it and remove it yourself",
+        )
 
 
 def _name(skill: Path) -> str:

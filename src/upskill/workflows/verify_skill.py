@@ -4,6 +4,7 @@ from pathlib import Path
 
 from upskill import storage
 from upskill.domain import Case
+from upskill.domain.evidence import CARD_FORMAT, Evidence
 from upskill.domain.evidence_state import CardState, EvidenceState, compare_evidence
 from upskill.domain.skill import EVIDENCE_FILE, SKILL_FILE
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError
@@ -33,18 +34,25 @@ def verify_skill(
             f"{folder}: has no {EVIDENCE_FILE}, so there is nothing to verify",
             hint=f"measure the skill with `upskill eval`, then write it: upskill evidence {folder}",
         )
-    card = read_card(folder)
-    card_state: CardState = "missing" if card is None else "same" if card == card_text(evidence) else "edited"
     notes: list[str] = []
     return compare_evidence(
         evidence,
         now,
         own=_own_cases(folder, notes),
         named=None if case_file is None else storage.read_case_file(case_file, check_problems=lambda _: []).cases,
-        card=card_state,
+        card=_card_state(folder, evidence),
         signature=signature_state(folder, identity=identity, issuer=issuer),
         notes=tuple(notes),
     )
+
+
+def _card_state(folder: Path, evidence: Evidence) -> CardState:
+    card = read_card(folder)
+    if card is None:
+        return "missing"
+    if evidence.card_format != CARD_FORMAT:
+        return "other format"
+    return "same" if card == card_text(evidence) else "edited"
 
 
 def _own_cases(folder: Path, notes: list[str]) -> tuple[Case, ...] | None:

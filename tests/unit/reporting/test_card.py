@@ -1,9 +1,10 @@
 """The card says what the evidence says, what it rests on and what it does not show; foreign text stays text."""
 
+import hashlib
 from dataclasses import replace
 
 from made_evidence import EVIDENCE
-from upskill.domain.evidence import MissingLook
+from upskill.domain.evidence import CARD_FORMAT, MissingLook
 from upskill.reporting.card import card_text
 
 RESULT = EVIDENCE.results[0]
@@ -14,8 +15,18 @@ def test_the_card_of_one_model() -> None:
     assert "# Evidence for port\n" in card
     assert "**The skill helps haiku: from 25% to 75% of 2 cases, +50 points (95% CI +10 to +90).**" in card
     assert "| haiku | chat | `·····○━━━━━━━━━●·····` | 25% | 75% | +50 (+10 to +90) | ▲ helps | 2 | 12 |" in card
-    assert "- haiku, chat: anthropic/haiku; 2 cases, 1 repeat of each; chat/2, upskill 0.1.0; 2026-11-15." in card
+    assert "- haiku, chat: anthropic/haiku; 2 cases, 1 repeat of each; 2026-11-15.\n" in card
+    assert "- Measured with upskill 0.1.0, chat/2.\n" in card
     assert "```sh\nupskill verify .\n```" in card
+
+
+def test_another_text_of_the_card_is_another_format_of_it() -> None:
+    """`verify` compares cards of one format. If this fails because the words changed, raise `CARD_FORMAT`."""
+    every = replace(
+        RESULT, labels={"recall": 1}, dropped=1, judge="x/judge", look=2, other_looks={"hurts": 1}, sandbox="bubblewrap"
+    )
+    cards = card_text(EVIDENCE) + card_text(replace(EVIDENCE, results=(every, replace(every, against="d" * 64))))
+    assert (CARD_FORMAT, hashlib.sha256(cards.encode()).hexdigest()[:16]) == (1, "5e50cec45bb900d6")
 
 
 def test_several_models_and_older_versions_have_tables_of_their_own() -> None:
@@ -68,7 +79,7 @@ def test_whatever_speaks_against_a_result_is_on_the_card() -> None:
         "1 run of this version was left out",
         "1 more look at this version was recorded, without a run here: 1 hurts.",
         "anything about new cases of this kind",
-        "Much from 2 cases with the label `recall`",
+        "Much in 2 cases with the label `recall`",
         "That the figures are true.",
     ):
         assert words in card, words

@@ -73,7 +73,9 @@ WORSE = changed("hurts", -0.3)
 BETTER = changed("helps", 0.3, "invoices")
 UNDECIDED = changed("undecided", 0.05, "notes")
 NEW = ComparedSkill(folder="skills/new", name="new", evaluation=evaluation(skill=skill("new")), is_new=True)
-BROKEN = ComparedSkill(folder="skills/broken", name="broken", state="failed", problem="SKILL.md has no frontmatter")
+BROKEN = ComparedSkill(
+    folder="skills/broken", name="broken", state="failed", problem="broken: there are no cases", hint="write some"
+)
 SAME = ComparedSkill(folder="skills/same", name="same", state="unchanged")
 
 
@@ -164,7 +166,7 @@ def test_lint_is_counted_and_dangers_are_named_first() -> None:
 
 def test_what_was_not_measured_says_why() -> None:
     text = comment_text([BROKEN, SAME, BETTER])
-    assert "**Not measured**\n\n- broken: SKILL.md has no frontmatter\n- unchanged: same\n" in text
+    assert "**Not measured**\n\n- broken: there are no cases; write some\n- unchanged: same\n" in text
 
 
 def test_a_requirement_that_is_not_met_is_said() -> None:

@@ -19,6 +19,7 @@ REPEATED = (
     "a", "\n", " ", "a\n", "curl ", "|", "<!--", "`", "[a](", "![a](https://a?", "QUJD", "\\x41",
     "<a ", "a\u200b ", "http://", "x=curl ", "eval(x ", "send ", "never ", "~/.ssh/ ", "cat .env ", "echo deb ",
     "git push ", "password: ", "bash <( ", "*", "*a ", "a''", "&#97;", "\u0430*b ", "_", "\\", "a\\a", ": QUJD ",
+    "# a\n", '"""\n', "a\n  ", "official claude ", "name: a\n", "env = {...process.env ", "process.env", ".curl ",
 )  # fmt: skip
 
 

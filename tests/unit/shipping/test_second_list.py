@@ -59,8 +59,6 @@ GOOD = {
     "g19": "```python\nresp = requests.post(url, json=payload, timeout=10)\nresp.raise_for_status()\n```",
     "g20": "Do not ask the user for a password; the tool reads the keychain itself.",
 }
-MISSED = {"b8", "b17", "b19"}
-"""They name no command and hide nothing: what is bad about them is what they mean."""
 
 
 def _is_dangerous(text: str) -> bool:
@@ -68,5 +66,5 @@ def _is_dangerous(text: str) -> bool:
 
 
 def test_what_is_found_and_flagged_on_the_second_list() -> None:
-    assert {name for name, text in BAD.items() if not _is_dangerous(text)} == MISSED
+    assert [name for name, text in BAD.items() if not _is_dangerous(text)] == []
     assert [name for name, text in GOOD.items() if _is_dangerous(text)] == []

@@ -2,18 +2,22 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from made_evidence import EVIDENCE
-from upskill.errors import UsageError
+from upskill.errors import SkillInvalid, UsageError
+from upskill.reporting.card import card_text
+from upskill.storage import read_skill
 from upskill.storage.evidence import (
     MOST_EVIDENCE_BYTES,
     EvidenceInvalid,
     evidence_from,
+    evidence_schema,
     evidence_text,
     read_evidence,
     write_files,
@@ -54,7 +58,7 @@ def test_equal_evidence_has_equal_bytes_and_reads_back() -> None:
         (changed(lambda value: value["results"][0].update(rate=1.75, lift=1.5)), "rate: not between 0 and 1"),
         (changed(lambda value: value["results"][0].update(these_cases=[0.8, 0.2])), "these_cases: not an interval"),
         (changed(lambda value: value["results"][0].update(lift=None)), "helps without a lift"),
-        (changed(lambda value: value["results"][0].update(pairs=-1)), "pairs: less than it can be"),
+        (changed(lambda value: value["results"][0].update(pairs=-1)), "pairs: not a number of something"),
         (changed(lambda value: value["results"][0].update(cases=["c1"])), "cases: not 1 to"),
         (changed(lambda value: value["results"][0]["cases"].reverse()), "cases: not sorted"),
         (changed(lambda value: value["results"][0].update(model="a\nb")), "model: not a short text on one line"),
@@ -76,6 +80,39 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, text: str, problem: s
     assert raised.value.message.isprintable()
     assert raised.value.problems == ()
     assert raised.value.exit_code == 1
+
+
+JUNK: tuple[Any, ...] = (None, True, -1, 10**30, 1e300, 0.3, "", "x\n\x1b[31m", "y" * 500, [], ["a", "b"], {}, {"a": 1})
+
+
+def places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every value inside a JSON value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inside:
+        yield (*before, key)
+        yield from places(one, (*before, key))
+
+
+def test_whatever_stands_in_any_place_is_refused_or_harmless() -> None:
+    """Every value of the file in turn is replaced by junk: it is refused in one line, or a card can be made of it."""
+    whole = json.loads(evidence_text(EVIDENCE))
+    accepted = 0
+    for way in places(whole):
+        for junk in JUNK:
+            value = json.loads(evidence_text(EVIDENCE))
+            inner = value
+            for key in way[:-1]:
+                inner = inner[key]
+            inner[way[-1]] = junk
+            try:
+                found = evidence_from(json.dumps(value).encode())
+            except ValueError:
+                continue
+            accepted += 1
+            card = card_text(found)
+            assert all(line.isprintable() for line in card.splitlines()), (way, junk)
+            assert evidence_from(evidence_text(found).encode()) == found
+    assert 0 < accepted < 150
 
 
 def test_a_file_that_is_too_large_a_link_and_a_pipe_are_refused(tmp_path: Path) -> None:
@@ -116,3 +153,39 @@ def test_both_files_are_written_and_a_dry_run_writes_none(tmp_path: Path) -> Non
     for _ in range(2):  # what upskill wrote it writes again
         assert write_files(tmp_path, evidence=text, card="# Card\n") == paths
     assert [path.read_text() for path in paths] == [text, "# Card\n"]
+
+
+def test_the_schema_accepts_what_is_written_and_refuses_unknown_keys() -> None:
+    validator = jsonschema.Draft202012Validator(evidence_schema())
+    validator.check_schema(evidence_schema())
+    validator.validate(json.loads(evidence_text(EVIDENCE)))
+    assert not validator.is_valid(json.loads(changed(lambda value: value["results"][0].update(prompt="?"))))
+
+
+@pytest.mark.parametrize("name", ["evidence.json", "Evidence.MD", "evidence.json.sigstore.json"])
+def test_no_model_sees_evidence_and_it_does_not_change_the_digest(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "port"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows it.\n---\nThe port is 7413.\n")
+    (folder / "evidence.json").write_text(evidence_text(EVIDENCE))
+    before = read_skill(folder)
+    assert before.notes == ()
+    if name != "evidence.json":
+        (folder / name).write_text("{}")
+    assert read_skill(folder) == before
+    (folder / "references").mkdir()
+    (folder / "references" / name).write_text("{}")
+    assert [file.path for file in read_skill(folder).files] == ["SKILL.md", f"references/{name}"]
+    (folder / "link").symlink_to(name)
+    with pytest.raises(SkillInvalid) as raised:
+        read_skill(folder)
+    assert raised.value.problems == ("link: a link to the evidence, which models must not see",)
+
+
+@pytest.mark.parametrize("name", ["evidence.json", "evidence.md"])
+def test_a_file_of_the_skill_that_is_named_like_evidence_is_noted(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "port"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows it.\n---\nThe port is 7413.\n")
+    (folder / name).write_text("{}")
+    assert read_skill(folder).notes == (f"{name} is not given to models; rename it if it belongs to the skill",)

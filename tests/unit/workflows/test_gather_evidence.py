@@ -1,6 +1,7 @@
 """Evidence is gathered from every run of exactly one version, and nothing in it is chosen or believed unseen."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +77,13 @@ def test_the_last_look_is_shown_and_an_earlier_one_that_hurts_is_counted(skill: 
     (result,) = gather_evidence(skill, runs_dir=runs, ledger=None).results
     assert result.verdict == "helps"
     assert result.other_looks == {"hurts": 1}
+
+
+def test_a_copy_of_a_run_is_no_other_look(skill: Path, runs: Path) -> None:
+    run = measured_run(runs, "r1", skill, passed=ALL, passed_without=NONE)
+    shutil.copytree(run, runs / "r2")
+    (result,) = gather_evidence(skill, runs_dir=runs, ledger=None).results
+    assert result.other_looks == {}
 
 
 def test_models_harnesses_comparisons_and_case_sets_are_results_of_their_own(skill: Path, runs: Path) -> None:

@@ -284,7 +284,7 @@ def test_a_result_for_an_older_version_is_not_published(place: Place) -> None:
     (place.skill / "scripts" / "run.sh").write_text("#!/bin/sh\necho 7414\n")
     plan = place.publish()
     assert plan.skills[0].result == "not measured"
-    assert plan.skills[0].notes == ("evidence.json is about another version of the skill",)
+    assert plan.skills[0].notes == ("evidence.json is about another version of the skill and is left out",)
 
 
 def _pipe(place: Place) -> None:
@@ -418,6 +418,19 @@ def test_what_is_refused_leaves_everything_as_it_was(
     assert said in refused.value.message
     assert "\n" not in refused.value.message
     assert place.tree() == before
+
+
+def test_a_change_while_a_person_is_asked_is_not_lost(place: Place) -> None:
+    place.publish()
+    (place.skill / "new.md").write_text("New.\n")
+    for name in ("skills/tarn/SKILL.md", ".claude-plugin/marketplace.json", "README.md"):
+        plan, path = place.plan(), place.to / name
+        before = path.read_bytes()
+        path.write_text("Mine.\n")
+        with pytest.raises(UsageError, match="changed"):
+            publish(plan)
+        assert path.read_text() == "Mine.\n"
+        path.write_bytes(before)
 
 
 def test_two_skills_of_one_name_are_refused(place: Place) -> None:

@@ -190,7 +190,7 @@ def test_an_edited_card_is_named_and_a_missing_one_is_said(skill: Path) -> None:
     edit(skill / "evidence.md", "+100", "+99")
     state = verify_skill(skill)
     assert not state.verified
-    assert verification_lines(state)[0] == "port: not verified: the results still hold, but see below"
+    assert verification_lines(state)[0] == "port: not verified: the card was edited; the results still hold"
     assert any("evidence.md is not what evidence.json says" in line for line in verification_lines(state))
     (skill / "evidence.md").unlink()
     state = verify_skill(skill)
@@ -217,3 +217,11 @@ def test_a_signature_that_nobody_asked_about_is_not_called_valid(skill: Path) ->
     assert state.verified
     assert "signature: not checked: name the signer with --identity and --issuer" in verification_lines(state)
     assert any(line.startswith("not proven: that the figures are true") for line in verification_lines(state))
+
+
+def test_a_card_in_the_words_of_another_version_is_not_called_edited(skill: Path) -> None:
+    edit(skill / "evidence.json", '"card_format": 1', '"card_format": 99')
+    (skill / "evidence.md").write_text("# Another card\n")
+    state = verify_skill(skill)
+    assert state.verified
+    assert any("so it was not compared" in line for line in verification_lines(state))

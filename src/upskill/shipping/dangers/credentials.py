@@ -18,7 +18,7 @@ _OPENERS = r"(?:open|read_text|read_bytes|readfile|readfilesync|path|file\.read|
 _VERBS = r"(?:read|open|print|show|include|copy|paste|collect|gather|attach|send|upload|dump|extract|embed|harvest|grab|quote|capture|export|append|archive|inspect|summari[sz]e|fetch|back up|scan|search)"
 _READS_STRONG = (
     pattern(".", rf"(?:^|[\s;&|(`])(?:sudo )?{_READERS}\s(?:(?!exclude|ignore)[^\n|;&]){{0,120}}?{STRONG}"),
-    pattern("open read load path glob copy expanduser archive", rf"\b{_OPENERS}\s*\(.{{0,60}}?{STRONG}"),
+    pattern("open read load path glob copy expanduser archive contents", rf"\b{_OPENERS}\s*\(.{{0,60}}?{STRONG}"),
     pattern("<", rf"<\s*[\"']?[~$\w/]{{0,40}}{STRONG}"),
     pattern("@", rf"[=\s\"']@[~$\w/{{}}]{{0,40}}{STRONG}"),
     pattern("/ \\", rf"path\.home\(\)\s*/\s*[\"'][^\n]{{0,60}}{STRONG}"),
@@ -30,14 +30,14 @@ _PROSE_STRONG = (
         rf"(?:^|\n|[.;:,*-]\s{{1,3}}|\d[.)]\s|\b(?:and|then|first|also|please|to|always|must|should|you|so|next)\s){_VERBS}\b(?! only)[^.\n]{{0,70}}?(?:~/|\$home/|/[r]oot/|/home/\S{{1,30}}/|\s){STRONG}",
     ),
     pattern(
-        "ssh aws browser",
-        r"\b(?:read|copy|collect|gather|send|upload|include|attach|extract|dump|harvest|grab|paste|export)(?:s|ing)?\b[^.\n]{0,50}\b(?:private (?:ssh )?keys?|ssh (?:private )?keys?|aws credentials|saved passwords|browser (?:cookies|passwords|profile)|keychain|password manager|shell history|session cookies|access tokens|api keys)\b(?! (?:from the user|is|are|must|should))",
+        "ssh aws browser password keychain history cookies tokens key",
+        r"\b(?:read|copy|collect|gather|send|upload|include|attach|extract|dump|harvest|grab|paste|export)(?:ing)?\b[^.\n]{0,50}\b(?:private (?:ssh )?keys?|ssh (?:private )?keys?|aws credentials|saved passwords|browser (?:cookies|passwords|profile)|keychain|password manager|shell history|session cookies|access tokens|api keys)\b(?! (?:from the user|is|are|must|should))",
     ),
 )
 _STORES = (
     pattern("security", r"\bsecurity (?:find-(?:generic|internet)-password|dump-keychain|export)\b"),
     pattern(
-        "secret-tool gpg gh gcloud git credential kwallet cmdkey vaultcmd mimikatz",
+        "secret-tool gpg git kwallet cmdkey vaultcmd mimikatz lazagne",
         r"\bsecret-tool (?:lookup|search)|\bgpg[^\n]{0,30}--export-secret|\bgit credential fill|\bkwallet-query|\bcmdkey /list|\bvaultcmd|\bmimikatz|\blazagne",
     ),
     pattern(
@@ -50,7 +50,7 @@ _STORES = (
 )
 _DUMPS_SECRETS = (
     pattern(
-        "env printenv",
+        "env export set",
         r"\b(?:env|printenv|export -p|set)\s*\|[^\n]{0,40}(?:grep|rg|awk|select-string)[^\n]{0,30}(?:key|token|secret|pass|cred|auth|aws)",
     ),
     pattern(
@@ -63,7 +63,10 @@ WEAK_READS = (
         ".env secret credential .json .pem .key .p12 .pfx .tfstate",
         rf"(?:^|[\s;&|(`])(?:sudo )?{_READERS}\s(?:(?!exclude|ignore)[^\n|;&]){{0,120}}?{WEAK}",
     ),
-    pattern("open read load path copy archive", rf"\b(?!load_dotenv){_OPENERS}\s*\(.{{0,60}}?{WEAK}"),
+    pattern(
+        "open read load path glob copy expanduser archive contents",
+        rf"\b(?!load_dotenv){_OPENERS}\s*\(.{{0,60}}?{WEAK}",
+    ),
     pattern("@", rf"[=\s\"']@[~$\w/{{}}]{{0,40}}{WEAK}"),
 )
 WEAK_PROSE = (
@@ -81,14 +84,18 @@ WEAK_PROSE = (
         r"\b(?:include|attach|append|paste|send|upload|dump|print|collect|capture|copy|record|list|export|add)(?:s|ing)?\b[^.\n]{0,40}\b(?:all |every |the (?:whole |full |entire |complete )?|full |whole |entire )environment(?: variables?)?\b",
     ),
 )
+_NOT_PASSED_ON = r"(?<!env:)(?<!env: )(?<!env=)(?<!env =)(?<!env = )"
+"""A program that is started gets the environment too."""
 DUMPS = (
     pattern(
-        "env printenv",
+        "env export declare",
         r"(?:^|[\s;&|(`$])(?:/usr/bin/)?(?:env|printenv|export -p|declare -x)[ \t]*(?:\||>|\)|$|;|&&|\d?>>?)(?!\s*grep -\w*\s*['\"]?\^?(?:path|home|lang|node|python|java|go|upskill)\b)",
     ),
     pattern(
         "environ process.env env:",
-        r"\b(?:dict|str|json\.dumps|list|print|pprint|repr|dumps|sorted)\s*\(\s*(?:dict\(\s*)?os\.environ\b(?![\[.](?!items|copy))|json\.stringify\(\s*process\.env\b(?!\.)|console\.log\(\s*process\.env\s*\)|(?:get-childitem|gci|dir|ls) env:|\bos\.environ\.(?:items|copy)\(\)|=\s*process\.env\s*(?:[;,)\n]|$)",
+        rf"{_NOT_PASSED_ON}(?:\{{\s*(?:\.\.\.\s*process\.env\b(?!\.)|\*\*\s*os\.environ\b(?!\[))|\b(?:dict|list|sorted)\s*\(\s*os\.environ\b(?![\[.](?!items|copy))|\bos\.environ\.(?:items|copy)\(\))"
+        r"|\bobject\.(?:entries|assign)\([^\n)]{0,20}process\.env\s*[,)]"
+        r"|\b(?:str|json\.dumps|print|pprint|repr|dumps)\s*\(\s*(?:dict\(\s*)?os\.environ\b(?![\[.](?!items|copy))|json\.stringify\(\s*process\.env\b(?!\.)|console\.log\(\s*process\.env\s*\)|(?:get-childitem|gci|dir|ls) env:|=\s*process\.env\s*(?:[;,)\n]|$)",
     ),
 )
 

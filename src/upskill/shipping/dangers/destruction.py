@@ -43,6 +43,7 @@ destroy = finder(
         "delete erase wipe remove",
         r"\b(?:delete|erase|wipe|remove|overwrite)\b (?:\w+ ){0,3}(?:all (?:of )?(?:the )?(?:user'?s )?(?:files|backups?|data|branches|repositories|history)|every (?:file|backup|branch|repository)|(?:the )?(?:user'?s )?(?:home (?:directory|folder)|entire (?:disk|repository|database)|backups))\b",
     ),
+    consent=True,
 )
 cover_tracks = finder(
     pattern(

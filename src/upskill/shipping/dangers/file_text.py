@@ -35,13 +35,27 @@ _AFTERWARDS = re.compile(
 )
 """A warning that comes after what it warns of."""
 _BY_THE_USER = re.compile(r"\bthe user (?:can |may |must |should |then |has to )?$")
+_SHOWS_ATTACKS = re.compile(
+    r"\bhostile\b|\battack(?:s|ers?)?\b|\binjections?\b|\bmalicious\b|\bmust not (?:follow|obey|act)\b|\bred flags?\b"
+)
+"""A paragraph before a table whose rows are examples of attacks."""
+_WITH_CONSENT = re.compile(
+    r"(?<!not )(?<!never )(?<!n't )(?<!without )(?<!need to )"
+    r"(?:\bask the user (?:first|before|whether|if|which|for)\b|\b(?:only|not) (?:after|once|when|until|if) the user (?:has |explicitly )?(?:seen|agree[sd]?|confirm(?:s|ed)|approve[sd]?|sa(?:ys|id) yes|wants)\b"
+    r"|\bonce the user (?:has )?(?:agreed|confirmed|approved|said yes)\b|\bafter a (?:clear )?yes\b|\bthe user decides\b|\bthe user'?s decision\b)"
+)
+"""The user is asked before it is done."""
+_COMMENT = re.compile(r"[ \t]*(?:#+|//+|--+|/\*+|\*+|;+|rem)(?:[ \t]+|$)")
+_COMMENTED = re.compile(r"^[ \t]*(?:#|//|--|/\*|;|rem)[ \t]|\"\"\"|'''", re.MULTILINE)
+_WRAPPED = re.compile(r"(?<=\S)\n[ \t]+(?=[^\s\-*+>#|`~<\d])")
+"""A line of a paragraph that goes on with an indent, as in an item of a list."""
 _QUOTED_INTRO = re.compile(r"\b(?:sentences?|texts?|messages?|phrases?|orders?|such as|like|examples?|attempts?)\b")
 HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
     "\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Characters that nobody sees."""
-_LOOK_ALIKE = str.maketrans(
+LOOK_ALIKE = str.maketrans(
     "АаВЕеНІіЈјКМОоРрСсТуХхЅѕԁһԛԝΑαΒΕΖΗΙιΚΜΝνΟοΡρΤΥυΧ", "AaBEeHIiJjKMOoPpCcTyXxSsdhqwAaBEZHIiKMNvOoPpTYuX"
 )
 """Cyrillic and Greek letters that look like Latin ones."""
@@ -111,6 +125,18 @@ class FileText:
             return False
         return not _NOT_A_WARNING.search(before[warnings[-1].start() :] + self.prose[position : position + 30])
 
+    def in_code_span(self, position: int) -> bool:
+        """Whether it stands between backticks, where Markdown shows it as it is written."""
+        return self.text.count("`", self.line_starts[self.line_at(position) - 1], position) % 2 == 1
+
+    def with_consent(self, position: int) -> bool:
+        """Whether the same sentence of prose has the user asked first."""
+        if self.prose[position : position + 1].isspace():
+            return False
+        before = re.split(r"[.!?;]\s|\n", self.prose[max(0, position - 160) : position])[-1]
+        after = re.split(r"[.!?;]\s|\n", self.prose[position : position + 200], maxsplit=1)[0]
+        return _WITH_CONSENT.search(before + after) is not None
+
     def sentence_before(self, position: int) -> str:
         """The part of its sentence, or of its line of code, that stands before a position."""
         source = self.code if not self.code[position : position + 1].isspace() else self.prose
@@ -131,8 +157,23 @@ def read_files(files: Mapping[str, bytes]) -> Iterator[FileText]:
 def undisguised(file: FileText) -> FileText:
     """The same file, line for line, as a shell or a reader takes it; the very same object where that is no other."""
     text = _ENTITY.sub(lambda found: " ".join(html.unescape(found[0]).split()) or " ", file.text)
-    text = _NOTHING.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_LOOK_ALIKE)))
+    text = _NOTHING.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text.translate(LOOK_ALIKE)))
+    text = _WRAPPED.sub("\n", text) if is_prose(file.path) else text
     return file if text == file.text else read_file(file.path, text)
+
+
+def comments_of(file: FileText) -> FileText | None:
+    """The comments and long strings of a program as prose, line for line: an agent reads them. `None` for no program."""
+    if is_prose(file.path) or not _COMMENTED.search(file.text):
+        return None
+    lines, in_string = [], False
+    for line in file.text.split("\n"):
+        quotes = line.count('"""') + line.count("'''")
+        marker = _COMMENT.match(line)
+        text = line[marker.end() :] if marker else line.strip().strip("\"'") if in_string or quotes else ""
+        in_string = in_string != (quotes % 2 == 1)
+        lines.append(text.strip())
+    return read_file(file.path, "\n".join(lines), as_prose=True)
 
 
 def is_prose(path: str) -> bool:
@@ -141,7 +182,7 @@ def is_prose(path: str) -> bool:
     return name.endswith(_PROSE) or "." not in name
 
 
-def read_file(path: str, raw: str) -> FileText:
+def read_file(path: str, raw: str, *, as_prose: bool = False) -> FileText:
     """Take a file apart."""
     raw = raw.replace("\r\n", "\n").replace("\r", "\n")
     text = raw if raw.isascii() else unicodedata.normalize("NFKC", HIDDEN.sub("", raw))
@@ -151,7 +192,7 @@ def read_file(path: str, raw: str) -> FileText:
         starts.append(position)
         position += len(line) + 1
     low = _lower(text).split("\n")
-    prose, code, warned = _parts(low) if is_prose(path) else _program(low)
+    prose, code, warned = _parts(low) if as_prose or is_prose(path) else _program(low)
     return FileText(
         path=path,
         raw=raw,
@@ -182,7 +223,7 @@ def _program(lines: list[str]) -> tuple[list[str], list[str], bytearray]:
 def _parts(lines: list[str]) -> tuple[list[str], list[str], bytearray]:
     prose, code, warned = [], [], bytearray(len(lines))
     fence: Fence | None = None
-    heading = intro = quotes = comment = False
+    heading = intro = quotes = comment = attacks = table = False
     for number, line in enumerate(lines):
         blank = " " * len(line)
         before, fence = fence, fence_after(_MARKERS.sub("", line, count=1), fence, most_indent=None)
@@ -200,12 +241,18 @@ def _parts(lines: list[str]) -> tuple[list[str], list[str], bytearray]:
             continue
         if line.startswith("#"):
             heading, intro, quotes = len(line) < 80 and _is_warning(line), False, False
+            attacks = table = False
+        elif line.lstrip().startswith("|"):
+            table = attacks
         elif line.strip():
+            follows = number > 0 and bool(lines[number - 1].strip())
+            table, attacks = False, (attacks and follows) or _SHOWS_ATTACKS.search(line[:400]) is not None
             if line.rstrip().endswith(":"):
                 intro, quotes = _is_warning(line), _QUOTED_INTRO.search(line) is not None
             elif not _LIST_ITEM.match(line) and not line.startswith(">"):
                 intro = quotes = False
-        warned[number] = heading or (intro and not line.rstrip().endswith(":")) or (quotes and line.startswith(">"))
+        shown = table or (intro and not line.rstrip().endswith(":")) or (quotes and line.startswith(">"))
+        warned[number] = heading or shown
         prose.append(line)
         code.append(blank)
     return prose, code, warned

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from upskill.shipping.dangers.file_text import HIDDEN, FileText, Hit, is_prose
-from upskill.shipping.dangers.instructions import AGAINST, addresses_agent
+from upskill.shipping.dangers.instructions import AGAINST, HIDING, addresses_agent, orders_agent
 
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")
 """The flags of England, Scotland and Wales are spelled with tag characters."""
@@ -121,7 +121,7 @@ def comments(files: Sequence[FileText]) -> Iterator[Hit]:
         if not is_prose(file.path):
             continue
         for start, text in (*_html_comments(file.prose), *_link_comments(file.prose)):
-            if _instructs(text):
+            if not file.in_code_span(start) and _instructs(text):
                 yield file.hit(start + len(text) - len(text.lstrip()), quoted=False)
 
 
@@ -154,7 +154,7 @@ def link_texts(files: Sequence[FileText]) -> Iterator[Hit]:
     for file in files:
         for found in _links(file):
             shown = found[4] or ""
-            if _instructs(shown) or (found[1] and _instructs(found[2])):
+            if _instructs(shown) or (found[1] and _against(found[2], orders_agent)):
                 yield file.hit(found.start(), quoted=False)
 
 
@@ -178,4 +178,8 @@ def _same_site(one: str, other: str) -> bool:
 
 
 def _instructs(text: str) -> bool:
-    return addresses_agent(text) or any(expression.search(text) for _, expression in AGAINST)
+    return _against(text, addresses_agent)
+
+
+def _against(text: str, instructs: Callable[[str], bool]) -> bool:
+    return instructs(text) or any(expression.search(text) for _, expression in (*AGAINST, *HIDING))

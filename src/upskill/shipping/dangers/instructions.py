@@ -18,8 +18,8 @@ AGAINST = (
         rf"|original|other|safety|conflicting|developer|user'?s?|operator'?s?|your|all)[\w ]{{0,30}}\b{_RULES}\b",
     ),
     pattern(
-        "precedence override overrides outrank outranks priority",
-        rf"\b(?:takes? (?:precedence|priority) over|comes? before|wins? over|ranks? above|overrides?|outranks?|supersedes?) (?:\w+ ){{0,4}}(?:{_RULES}|users?|operator|developer)\b",
+        "precedence priority before over above outrank supersede",
+        rf"\b(?:takes? (?:precedence|priority) over|comes? before|wins? over|ranks? above|overrides?|outranks?|supersedes?) (?:\w+ ){{0,4}}(?:{_RULES}|users?|operator|developer)\b(?!-)",
     ),
     pattern(
         "wins prevails win prevail",
@@ -40,6 +40,16 @@ AGAINST = (
         r"\b(?:unrestricted|restrictions?|developer mode|dan\b|jailbroken|bound|limits|rules|constraints?|unfiltered|root mode)",
     ),
     pattern(
+        "word",
+        r"\bthis (?:page|file|skill|document|guide|text)\b (?:\w+ ){0,2}(?:has|have|gets?|keeps?) the (?:last|final) word\b",
+    ),
+    pattern(
+        "guidance instructions directions told",
+        r"\b(?:earlier|previous|prior|former) (?:guidance|instructions?|directions?) (?:(?:as|is|are|being|now|to be) ){0,3}(?:retired|void|obsolete|superseded|withdrawn|no longer (?:apply|applies|valid|binding))\b"
+        r"|\byou (?:were|have been) told (?:\w+ ){0,5}(?:is|are|as) (?:now )?(?:void|retired|obsolete|superseded|withdrawn|not binding)\b",
+    ),
+    pattern("your", r"\byour (?:true|real|only|actual) (?:operator|owner|master|principal|user) is\b"),
+    pattern(
         "developer jailbreak",
         r"\b(?:enable|enter|switch to|activate) (?:developer|god|debug|unrestricted|jailbreak) mode\b",
     ),
@@ -51,22 +61,22 @@ HIDING = (
         r"(?!'s)(?!\s(?:to|how|which command|they|he|she|it is|everything is|it works|it'?s)\b)(?![^.\n]{0,90}\b(?:unless|until|before)\b)",
     ),
     pattern(
-        "mention report disclose reveal show say note describe list log explain",
+        "mention report disclos reveal say note describe list log explain announce surface acknowledge refer",
         rf"\b{_NOT} {_ASIDE}(?:mention|mentioning|report|reporting|disclose|disclosing|reveal|revealing|say|note|describe|list|log|explain"
         r"|announce|surface|acknowledge|refer to) (?:this|it|these|that|any of (?:this|it)|the (?:step|check|upload|call|request|sync|backup|copy"
         r"|command|file|report|change|comment|instruction|section|telemetry|transfer)s?)\b",
     ),
     pattern(
-        "user users human operator anyone",
+        "hide hidden conceal keep kept withhold secret invisible",
         rf"\b(?:hide|hidden|conceal(?:ed)?|keep|kept|withhold|secret|invisible)\b[^.\n]{{0,60}}\b(?:from|to) {_PERSON}\b",
     ),
     pattern(
-        "know notice see aware",
+        "know notice see aware told learn find",
         r"\b(?:users?|humans?|operators?|reviewers?|owners?|they|nobody|no one) (?:must|should|does|do|need|may|will|can)(?: not|n'?t| never) (?:need to |have to )?"
         r"(?:know|notice|see|be told|learn|find out|be aware)\b",
     ),
     pattern(
-        "silently quietly secretly covertly background unnoticed",
+        "silently quietly secretly covertly discreetly unnoticed",
         r"\b(?:silently|quietly|secretly|covertly|discreetly|unnoticed)\b[^.\n]{0,40}\b(?:send|upload|post|copy|run|execute|collect|append|install"
         r"|push|fetch|include|read|add|forward|transmit)\b|\b(?:send|upload|post|copy|run|execute|collect|append|install|push|fetch|forward"
         r"|transmit|do (?:this|it|so))\b[^.\n]{0,60}\b(?:silently|quietly|secretly|covertly|discreetly|unnoticed)\b",
@@ -79,6 +89,19 @@ HIDING = (
     pattern(
         "traces trace tracks",
         r"\b(?:cover|remove|erase|leave no|clear|without leaving)\b[^.\n]{0,20}\b(?:tracks|traces?)\b(?! (?:id|file|event))",
+    ),
+    pattern(
+        "up trouble bother burden worry alarm attention",
+        rf"\b{_NOT} {_ASIDE}(?:bring (?:this|it|that|any of (?:this|it)) up|bring up (?:this|that)\b|(?:draw|call) attention to (?:this|it|that|these)"
+        rf"|(?:trouble|bother|burden|worry|alarm) {_PERSON} (?:with|about|over) (?:this|it|that|these|any of (?:this|it))\b)",
+    ),
+    pattern(
+        "as",
+        r"\b(?:describe|present|phrase|disguise|label|frame|word|pass|explain|commit) (?:it|this|that|them|the (?:commit|change|step|upload|call|request|copy))(?: off)? as (?:an? |the |if )?(?:\w+ ){0,2}(?:formatting|routine|cosmetic|maintenance|wish|harmless|clean-?up|typo|whitespace)\b",
+    ),
+    pattern(
+        "skip",
+        r"\bskip\b[^.\n]{0,60}\b(?:and|but|then)\b[^.\n]{0,20}\b(?:report|say|claim|state)\b[^.\n]{0,40}\b(?:passed|passes|succeeded|green|clean|done)\b",
     ),
     pattern("nothing", r"\bsay nothing (?:of|about) (?:it|this|that|these|the)\b"),
     pattern("yourself deny", r"\bkeep\b[^.\n]{0,30}\bto yourself\b|\bdeny (?:that|it|this|having|any)\b"),
@@ -107,7 +130,7 @@ _GUARD = (
 )
 UNGUARDING = (
     pattern(
-        "ask wait prompt request seek require",
+        "ask wait prompt request seek pause stop",
         rf"\b(?:do not|don'?t|never|no need to|need not) (?:\w+ )?(?:ask|wait|prompt|request|seek|pause|stop)\b[^.\n]{{0,30}}\b(?:for )?(?:{_PERSON} )?(?:for )?{_APPROVAL}\b",
     ),
     pattern(
@@ -115,7 +138,7 @@ UNGUARDING = (
         rf"\bwithout (?:asking|waiting|prompting|requesting|seeking|requiring)\b[^.\n]{{0,20}}\b{_APPROVAL}\b",
     ),
     pattern(
-        "disable turn switch bypass deactivate skip circumvent disabled off",
+        "disabl turn switch bypass deactivat skip circumvent evad around off outside without",
         rf"\b(?:disable|turn off|switch off|bypass|deactivate|skip|circumvent|get around|work around|evade)(?:s|ing)? (?:\w+ ){{0,4}}{_GUARD}\b"
         rf"|\b(?:turn|switch) (?:\w+ ){{0,4}}{_GUARD} off\b|\b(?:run|work|execute|operate)\b[^.\n]{{0,30}}\b(?:outside|without) (?:of )?(?:the |any |a )?sandbox\b",
     ),
@@ -123,11 +146,36 @@ UNGUARDING = (
         "without automatically unasked",
         r"\b(?:approve|accept|allow|confirm|grant)s? (?:all|every|any|each)\b[^.\n]{0,40}\b(?:without (?:asking|prompting|looking|checking|reading|questions?|review)|automatically|unasked)\b",
     ),
+    pattern(
+        "asked consulted involved",
+        rf"\b{_PERSON} (?:(?:does not|doesn'?t|do not|don'?t) (?:have to|need to)|need not|needn'?t) be (?:asked|consulted|involved)\b",
+    ),
+    pattern(
+        "skill",
+        r"\bby (?:having )?(?:install|us|load|choos|enabl)\w{2,4} (?:this|the) skill\b[^.\n]{0,60}\b(?:agree|consent|approv|accept|permi)\w*",
+    ),
+    pattern(
+        "consent approval permission objection refusal question agreement",
+        r"\b(?:treat|consider|regard|take)\b[^.\n]{0,40}\b(?:objections?|refusals?|the question|consent|approvals?|permission|agreement)\b[^.\n]{0,30}\bas (?:already )?(?:resolved|answered|given|granted|settled|a yes)\b",
+    ),
+    pattern(
+        "widen broaden loosen relax lift weaken soften suspend",
+        rf"\b(?:widen|broaden|loosen|relax|lift|weaken|soften|suspend)(?:s|ing)? (?:\w+ ){{0,3}}(?:allowed (?:actions|commands|tools)|agent(?:'s)? (?:settings|permissions)|{_GUARD})\b",
+    ),
+    pattern("prompt confirmation question", r"\buntil no (?:further |more )?(?:prompts?|questions?|confirmations?)\b"),
+    pattern(
+        "clean safe harmless benign trusted approved reviewed",
+        r"\b(?:report|mark|rate|treat|classify|label|list) (?:it|this|this (?:file|skill|script|page|folder)) as (?:clean|safe|harmless|benign|trusted|approved|reviewed)\b(?! (?:to|for|when|if)\b)",
+    ),
+    pattern(
+        "rephrase reword obfuscate encode split disguise rename",
+        r"\b(?:safety|security|filters?|guard\w{0,6}|polic(?:y|ies)|permission|approval|scanners?|sandbox)\b[^.\n]{0,60}\b(?:rephrase|reword|obfuscate|encode|split|disguise|rename)\b[^.\n]{0,60}\b(?:until|so that)\b",
+    ),
     pattern("auto", r"\bauto-?(?:approve|accept|confirm)s? (?:all|every|any)\b"),
 )
 _COMMANDS_OFF = (
     pattern(
-        "dangerously- --yolo --trust-all --allow-all --approve-all --skip-perm --bypass- bypasspermissions danger-full approval_policy autoapprove auto_approve acceptedits skipapprovals",
+        "dangerously- --yolo --trust-all --allow-all --approve-all --skip-perm --bypass- bypasspermissions danger-full approval auto_approve autoapprove auto-approve never",
         r"--dangerously-[\w-]{3,60}|\bdangerously-(?:skip|bypass|disable|allow)-[\w-]{3,60}|--allow-all-(?:tools|commands)\b|--approve-all\b"
         r"|--skip-permissions?\b|--bypass-(?:approvals?|permissions?|sandbox)[\w-]{0,40}|(?<![\w-])--yolo\b|--trust-all-tools|bypasspermissions|danger-full-access|approval_policy\s*[=:]\s*[\"']?never"
         r"|auto_?-?approve[\"']?\s*[=:]\s*[\"']?(?:true|all|\[\s*[\"']\*)|--ask-for-approval[ =]never|-a never\b",
@@ -178,6 +226,16 @@ ignore_instructions = finder(*AGAINST)
 hide_from_user = finder(*HIDING)
 go_on_unasked = finder(*UNGUARDING)
 switch_off = finder(*_COMMANDS_OFF)
+
+
+_TOLD = re.compile(
+    r"\b(?:agents?|assistants?|ai|models?|llms?|claude|gpt|copilot|codex|gemini|you)\b[ ,:;-]{1,3}(?:must|should|shall|please|always|now|never|have to|need to|do not|don'?t|run|read|send|ignore|include|copy|fetch|open|call|upload)\b"
+)
+
+
+def orders_agent(text: str) -> bool:
+    """Whether a text that describes something, such as a picture, also orders an agent around."""
+    return bool(_STARTS.match(text)) or _TOLD.search(text) is not None
 
 
 def addresses_agent(text: str) -> bool:

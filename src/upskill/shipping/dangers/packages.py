@@ -26,7 +26,7 @@ foreign_source = finder(
         r"\bgem install\b[^\n]{0,60}--source[ =]\S+|\bcargo install\b[^\n]{0,60}--(?:git|index|registry)[ =]\S+|\bbrew tap\s+\S+\s+https?://|\bgoproxy=https?://|\bgosumdb=off|\bgonosumcheck=|\bgoflags=-insecure",
     ),
     pattern(
-        "sources.list apt-key add-apt-repository yum-config-manager deb",
+        "sources.list apt-key add-apt-repository yum-config-manager deb rpm zypper",
         r"(?<!tee )/etc/apt/sources\.list\S*|\bapt-key add\b|\badd-apt-repository\s+\S+|\byum-config-manager --add-repo|\brpm --import https?://|\bzypper ar\b|\becho\s+[\"']?deb\s(?!\[[^\]\n]{0,60}signed-by=)",
     ),
     pattern(

@@ -8,6 +8,13 @@ from upskill.shipping.dangers.file_text import FileText, Hit
 from upskill.shipping.dangers.rule import finder, pattern
 
 _PATH_ONLY = re.compile(r"^(?:echo|printf) [\"']export PATH=[\"']?[\w$/.:{}~-]{1,200}[\"']{1,2} >> ~?[\w$/.\"-]{1,60}$")
+_APPENDED = re.compile(
+    r"(?:^|[\s`(])(?:(?:echo|printf) ([\"'])([^\"'\n]{1,200})\1|cat ([\w./-]{1,100})) ?>> ?[\"']?[~\w$/.{}-]{1,60}[\"']?(?=[`\s,.)]|$)"
+)
+_PLAIN_VALUE = re.compile(
+    r"export (?!(?:LD|DYLD|PYTHON|NODE|PERL|RUBY|GIT|BASH|PROMPT|PATH|SSH|SSL|ENV)\w*=)[A-Z][A-Z0-9_]{2,60}=[\"']?[\w.-]{0,40}[\"']?"
+)
+"""A variable with a value that is no path, no address and no command."""
 
 _AGENT_FILES = (
     r"(?:\.claude/(?:settings[\w.]*\.json|commands/|hooks/|agents/|claude\.md)|\.claude\.json|claude_desktop_config\.json|(?:~|\$home)/\.claude\b|\.codex/(?:config\.toml|agents\.md)"
@@ -22,20 +29,30 @@ _START_FILES = (
 _JOB_FILES = r"(?:/etc/cron\S{0,40}|/var/spool/cron\S{0,40}|\.config/systemd/user\S{0,60}|/etc/systemd/system/\S{1,60}|library/launch(?:agents|daemons)\S{0,80}|\.config/autostart\S{0,60}|start menu\S{0,80}startup)"
 _HOOKS = r"(?:\.git/hooks/[\w-]{3,40})"
 _KEYS = r"(?:authorized_keys\b|sitecustomize\.py|usercustomize\.py|site-packages/[\w.-]{1,40}\.pth)"
-_WRITE = r"(?:>>?|\btee(?: -a| --append)?|\bcp\b[^\n|;]{0,120}|\bmv\b[^\n|;]{0,120}|\bln -\w+\b[^\n|;]{0,120}|\bsed -i\b[^\n|;]{0,160}|\binstall -\w+\b[^\n|;]{0,120}|\bchmod \+x|\bcat >>?|\bout-file|\badd-content|\bset-content)"
+_WRITE = r"(?:>>?|\btee(?: -a| --append)?|\bsed -i\b[^\n|;]{0,160}|\bchmod \+x|\bcat >>?|\bout-file|\badd-content|\bset-content)"
+_COPY = r"(?:\bcp\b|\bmv\b|\bln -\w+\b|\binstall -\w+\b)[^\n|;]{0,120}"
 _SAYS = r"\b(?:append|add|write|put|insert|install|register|edit|modify|update|create|drop|place|save|copy|inject|patch|set|merge|include|change)\b"
+_COPIED_FROM = r"(?!\.(?:bak|backup|orig|old))(?![^\s\"']{0,60}[\"']?\s+[\"']?(?:[~$./]|[\w.-]{1,60}[./]\w))"
+"""A path that another path follows is what is copied, not where to."""
 _PYTHON = r"(?:open|write_text|path)\(.{0,80}?"
+
+
+def _written(files: str) -> str:
+    """A command that writes one of the files, or copies something over it."""
+    name = rf"[\"']?[^\s\"']{{0,60}}{files}"
+    return rf"{_WRITE}\s*{name}|{_COPY}\s{name}{_COPIED_FROM}"
+
 
 agent_settings = finder(
     pattern(
         ".claude .codex .cursor mcp.json .windsurfrules .clinerules copilot .gemini .vscode claude_desktop .aider .continue opencode",
-        rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_AGENT_FILES}|{_PYTHON}{_AGENT_FILES}",
+        rf"{_written(_AGENT_FILES)}|{_PYTHON}{_AGENT_FILES}",
     ),
     pattern(
         ".claude .codex .cursor mcp.json .windsurfrules .clinerules copilot .gemini claude_desktop",
         rf"{_SAYS}[^.\n]{{0,100}}?\b(?:to|in|into|at|of)?\s{{1,3}}[\S]{{0,40}}{_AGENT_FILES}",
     ),
-    pattern("claude.md agents.md gemini.md memory.md", rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_MEMORY_FILES}"),
+    pattern("claude.md agents.md gemini.md memory.md", rf"{_written(_MEMORY_FILES)}"),
     pattern(
         "claude.md agents.md gemini.md memory.md",
         rf"{_SAYS}[^.\n]{{0,120}}?\b(?:to|in|into)\s{{1,3}}(?:the |your |~/\S{{0,30}}|\S{{0,20}})?\s?{_MEMORY_FILES}",
@@ -49,23 +66,41 @@ agent_settings = finder(
         "posttooluse pretooluse sessionstart userpromptsubmit",
         r"[\"'](?:posttooluse|pretooluse|sessionstart|userpromptsubmit|stop)[\"']\s*:",
     ),
+    pattern(
+        "memory start agent global",
+        r"\b(?:append|add|write|put|insert|register|carry|move|fold|transfer|save|copy|enter|widen|record|store)(?:s|ing)?\b[^.\n]{0,100}?\b(?:to|in|into|among|under)\s(?:\w+ ){0,4}?"
+        r"(?:(?:global|long-term|persistent|user-level) (?:memory|instructions|rules)|memory file|start-?up (?:actions|hooks)|(?:settings|configuration|memory) of the (?:coding )?agent|agent(?:'?s)? (?:settings|configuration|memory))\b",
+    ),
+    consent=True,
 )
 _start_up_files = finder(
     pattern(
         "rc profile fish .zshenv xinit rc.local preload .zlogin bash_log",
-        rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_START_FILES}|{_PYTHON}{_START_FILES}",
+        rf"{_written(_START_FILES)}|{_PYTHON}{_START_FILES}",
     ),
     pattern(
         "rc profile fish .zshenv",
         rf"{_SAYS}[^\n]{{0,120}}?\b(?:to|in|into)\s{{1,3}}(?:the |your |the user'?s |their )?\s?[~$\w/]{{0,30}}{_START_FILES}",
     ),
+    consent=True,
 )
 
 
 def start_up_files(files: Sequence[FileText]) -> Iterator[Hit]:
-    """Changes of start-up files. A folder that is added to the path, as installers ask for, is a caution."""
+    """Changes of start-up files. A folder that is added to the path, or a variable with a plain value, is a caution."""
     for hit in _start_up_files(files):
-        yield replace(hit, quoted=hit.quoted or _PATH_ONLY.search(hit.text) is not None)
+        yield replace(hit, quoted=hit.quoted or _PATH_ONLY.search(hit.text) is not None or _sets_values(hit, files))
+
+
+def _sets_values(hit: Hit, files: Sequence[FileText]) -> bool:
+    """Whether all that is appended sets variables to plain values: as it is written, or in a file of the skill."""
+    appended = [*_APPENDED.finditer(hit.text)]
+    texts = {file.path: file.text for file in files}
+    added = [texts.get(found[3], "?") if found[3] else found[2] for found in appended]
+    lines = [line.strip() for text in added for line in text.split("\n")]
+    return hit.text.count(">>") == len(appended) > 0 and all(
+        not line or line.startswith("#") or _PLAIN_VALUE.fullmatch(line) for line in lines
+    )
 
 
 scheduled_jobs = finder(
@@ -73,7 +108,7 @@ scheduled_jobs = finder(
         "crontab",
         r"\|\s*(?:sudo )?crontab\b(?: -u \w+)?\s*-?|\bcrontab\s+(?:-u \w+ )?[\w./~-]{0,80}(?:[./]\w{1,30})\b|\bcrontab <<",
     ),
-    pattern("cron systemd launch autostart startup", rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_JOB_FILES}"),
+    pattern("cron systemd launch autostart startup", rf"{_written(_JOB_FILES)}"),
     pattern(
         "systemctl launchctl schtasks register-scheduledtask at",
         r"\bsystemctl --user (?:enable|start)|\blaunchctl (?:load|bootstrap)|\bschtasks[^\n]{0,10}/create|\bregister-scheduledtask|\becho\b[^\n|]{0,160}\|\s*at\s+(?:now|\d)",
@@ -83,14 +118,13 @@ scheduled_jobs = finder(
         r"\b(?:install|register|create|add|set up|schedule)\b[^.\n]{0,60}\b(?:cron ?job|cron entry|crontab entry|scheduled task|launch agent|systemd (?:timer|unit|service))\b",
     ),
     pattern("run", r"hk(?:cu|lm)\S{0,80}\\run\b"),
+    consent=True,
 )
 hooks_and_keys = finder(
-    pattern(
-        ".git/hooks", rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_HOOKS}|{_PYTHON}{_HOOKS}|{_SAYS}[^.\n]{{0,100}}?{_HOOKS}"
-    ),
+    pattern(".git/hooks", rf"{_written(_HOOKS)}|{_PYTHON}{_HOOKS}|{_SAYS}[^.\n]{{0,100}}?{_HOOKS}"),
     pattern(
         "authorized_keys customize .pth",
-        rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_KEYS}|{_PYTHON}{_KEYS}|{_SAYS}[^.\n]{{0,100}}?{_KEYS}",
+        rf"{_written(_KEYS)}|{_PYTHON}{_KEYS}|{_SAYS}[^.\n]{{0,100}}?{_KEYS}",
     ),
     pattern(
         "git",
@@ -104,4 +138,5 @@ hooks_and_keys = finder(
         "useradd sudoers nopasswd",
         r"nopasswd:\s*all|\buseradd\b[^\n]{0,60}|\bnet user\b[^\n]{0,40}/add|>>?\s*/etc/sudoers",
     ),
+    consent=True,
 )

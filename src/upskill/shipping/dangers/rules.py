@@ -14,6 +14,7 @@ from upskill.shipping.dangers import (
     destruction,
     hidden_text,
     instructions,
+    names,
     packages,
     persistence,
     running,
@@ -25,6 +26,7 @@ from upskill.shipping.dangers.file_text import (
     MOST_IN_ALL,
     FileText,
     Hit,
+    comments_of,
     read_file,
     read_files,
     undisguised,
@@ -34,7 +36,31 @@ from upskill.shipping.dangers.rule import Rule
 MOST_PER_RULE = 20
 """Findings of one rule: more would hide the others."""
 _LONG_LINE = 2_000
-_PROGRAMS = (b"\x7fELF", b"MZ", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"PK\x03\x04", b"\x1f\x8b", b"!<arch>")
+_PROGRAMS = (
+    *(
+        b"\x7fELF",
+        b"MZ",
+        b"\xca\xfe\xba\xbe",
+        b"\xcf\xfa\xed\xfe",
+        b"\xce\xfa\xed\xfe",
+        b"\xfe\xed\xfa",
+        b"\0asm",
+        b"BC\xc0\xde",
+    ),
+    *(
+        b"PK\x03\x04",
+        b"\x1f\x8b",
+        b"!<arch>",
+        b"7z\xbc\xaf",
+        b"\xfd7zXZ",
+        b"BZh",
+        b"\x28\xb5\x2f\xfd",
+        b"Rar!",
+        b"\x1bLua",
+    ),
+)
+"""How programs and archives begin."""
+_PROGRAM_NAMES = (".pyc", ".so", ".dll", ".exe", ".dylib", ".jar", ".class", ".wasm", ".node", ".whl", ".msi", ".bin")
 _TO_READERS = frozenset(
     {
         "invisible-characters",
@@ -61,6 +87,8 @@ _AS_WRITTEN = frozenset(
 )
 """Rules on how a text is written: its undisguised copy shows them nothing."""
 _CODED_WORDS = re.compile(r"(?<=: )[A-Za-z0-9+/]{8,200}={0,2}(?=\s|$)")
+_EXAMPLE_KEYS = re.compile(r"\b[A-Za-z0-9+/_-]{4,80}EXAMPLE(?:KEY)?\b")
+"""Keys of documentation, such as that of AWS, which say that they are examples."""
 _WORDS = re.compile(rb"[a-z]+(?:[-_. ][a-z]+)+")
 _READ_IT = "Read it; remove it unless you know why it is there."
 
@@ -68,7 +96,8 @@ _READ_IT = "Read it; remove it unless you know why it is there."
 def _secrets(files: Sequence[FileText]) -> Iterator[Hit]:
     for file in files:
         redactor = redactor_from({})
-        text = _CODED_WORDS.sub(_without_words, file.text)
+        text = _EXAMPLE_KEYS.sub(lambda found: "x" * len(found[0]), file.text)
+        text = _CODED_WORDS.sub(_without_words, text)
         clean = redactor.clean(text)
         if clean != text:
             same = next((n for n, (one, other) in enumerate(zip(text, clean, strict=False)) if one != other), 0)
@@ -138,6 +167,8 @@ RULES = (
          reason="It opens a channel through which another machine can give commands or take data.", remedy="Remove it."),
     Rule(id="sends-out", severity="caution", find=sending.uploads,
          reason="It sends data to another machine.", remedy="Check what is sent, and to whom."),
+    Rule(id="network-call", severity="caution", find=sending.network_calls,
+         reason="This program reaches the network.", remedy="Check what it sends and receives."),
     Rule(id="ignore-instructions", severity="danger", find=instructions.ignore_instructions,
          reason="It tells the model to disregard other instructions.", remedy="Remove it."),
     Rule(id="hide-from-user", severity="danger", find=instructions.hide_from_user,
@@ -158,6 +189,8 @@ RULES = (
          reason="It destroys data that cannot be restored.", remedy="Name exactly what to delete, and ask first."),
     Rule(id="covers-tracks", severity="danger", find=destruction.cover_tracks,
          reason="It erases the traces of what was done.", remedy="Remove it."),
+    Rule(id="name-squatting", severity="danger", find=names.imitations,
+         reason="It passes for a skill that others trust: by its name, or by what it says of itself.", remedy="Give it a name of its own, and claim no vendor."),
     Rule(id="foreign-package", severity="danger", find=packages.foreign_source,
          reason="It installs programs from a source that the skill chooses, or gives them full access.", remedy="Use the sources that the user has set up."),
     Rule(id="disguised-address", severity="danger", find=urls.disguised,
@@ -197,10 +230,13 @@ def new_findings(found: Sequence[Finding], before: Mapping[str, bytes]) -> tuple
 
 
 def _hits(rules: Sequence[Rule], texts: Sequence[FileText]) -> Iterator[tuple[Rule, Hit]]:
-    """What the rules find in the files, and then what only their undisguised copies show, by the line as it is."""
+    """What the rules find in the files, and then what only their undisguised copies and their comments show, by the
+    line as it is."""
     files = {file.path: file for file in texts}
+    comments = [prose for file in texts if (prose := comments_of(file)) is not None]
     plain = [undisguised(file) for file in texts]
-    is_other = any(one is not other for one, other in zip(texts, plain, strict=True))
+    is_other = bool(comments) or any(one is not other for one, other in zip(texts, plain, strict=True))
+    plain += [undisguised(prose) for prose in comments]
     for rule in rules:
         found = _first(rule, texts)
         yield from ((rule, hit) for hit in found)
@@ -232,10 +268,14 @@ _UNREADABLE = Rule(
 )
 
 
+ALL_RULES = (*RULES, _UNREADABLE)
+"""Every rule that a search has, for people to read."""
+
+
 def _unreadable(files: Mapping[str, bytes]) -> Iterator[Hit]:
     for path, data in files.items():
         text = decoded(data)
-        program = data.startswith(_PROGRAMS) or path.lower().endswith((".pyc", ".so", ".dll", ".exe", ".dylib", ".jar"))
+        program = data.startswith(_PROGRAMS) or path.lower().endswith(_PROGRAM_NAMES)
         claims_text = path.lower().endswith(
             (".md", ".txt", ".py", ".sh", ".json", ".yaml", ".yml", ".toml", ".js", ".ts")
         )

@@ -35,7 +35,10 @@ _PIPED = (
         "iex invoke-expression",
         r"\b(?:iex|invoke-expression)\b.{0,60}(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|net\.webclient)",
     ),
-    pattern("exec eval compile function system subprocess", rf"\b{_CALL}\s*\(?.{{0,60}}{_REMOTE}"),
+    pattern(
+        "exec eval compile function system subprocess popen iex invoke-expression runpy vm.run",
+        rf"\b{_CALL}\s*\(?.{{0,60}}{_REMOTE}",
+    ),
 )
 _UNPACKED = (
     pattern(
@@ -43,7 +46,10 @@ _UNPACKED = (
         rf"\b{_INTO}[ \t]+[\"']?(?:\$\(|<\(|`)[^\n)]{{0,160}}{_DECODE}",
     ),
     pattern("<(", rf"(?:^|[\s;&|])(?:{_SHELL}|{_OTHER}|source|\.)[ \t]{{1,4}}<\([^\n)]{{0,160}}{_DECODE}"),
-    pattern("exec eval compile function system subprocess iex", rf"\b{_CALL}\s*\(.{{0,120}}{_DECODED}"),
+    pattern(
+        "exec eval compile function system subprocess popen iex invoke-expression runpy vm.run",
+        rf"\b{_CALL}\s*\(.{{0,120}}{_DECODED}",
+    ),
     pattern(
         "powershell pwsh", r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,80}\s-(?:e|ec|en|enc\w{0,12})\s+[a-z0-9+/=$(\"']"
     ),

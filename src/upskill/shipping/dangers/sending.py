@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from upskill.shipping.dangers import credentials
-from upskill.shipping.dangers.file_text import FileText, Hit
+from upskill.shipping.dangers.file_text import FileText, Hit, is_prose
 from upskill.shipping.dangers.rule import finder, matches, pattern
 
 _LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|host\.docker\.internal)"
@@ -16,10 +16,11 @@ _DROP = (
 _UPLOADS = (
     pattern("wget", rf"\bwget\b(?![^\n|;]{{0,160}}{_LOOPBACK})[^\n|;]{{0,160}}?--(?:post|body)-(?:data|file)"),
     pattern(
-        "post put",
+        "post put patch",
         rf"\b(?:requests|httpx|session|client|axios|http|aiohttp)\.(?:post|put|patch)\((?![^\n]{{0,80}}{_LOOPBACK})",
     ),
     pattern("urlopen request(", r"\b(?:urlopen|request)\([^\n]{0,160}\bdata\s*="),
+    pattern("request(", r"\bhttps?\.request\([^\n]{0,200}method\s*:\s*['\"](?:post|put)"),
     pattern("fetch", rf"\bfetch\((?![^\n]{{0,80}}{_LOOPBACK})[^\n]{{0,200}}method\s*:\s*['\"](?:post|put)"),
     pattern(
         "invoke- irm iwr",
@@ -48,6 +49,17 @@ _UPLOADS = (
         "dig nslookup host ping", r"\b(?:dig|nslookup|host|ping)\b[^\n]{0,60}(?:\$\(|`|\$\{?\w+\}?\.)[^\n]{0,100}\."
     ),
 )
+_CALLS = (
+    pattern(
+        "requests httpx url http axios session fetch( socket net. ftplib smtplib net::",
+        r"\b(?:requests|httpx|axios|session)\.(?:get|post|put|patch|delete|head|request|stream)\(|\burlopen\(|\burlretrieve\(|\bhttp\.client\.|\baiohttp\.clientsession|\bfetch\(|\baxios\("
+        r"|\bhttps?\.(?:get|request)\(|\bsocket\.(?:socket|create_connection)\(|\bnet\.(?:connect|createconnection|dial)\(|\bnew websocket\(|\bwebsockets?\.connect\(|\b(?:ftplib|smtplib)\.\w+\(|\bhttp\.(?:newrequest|post)\(|\bnet::http\b",
+    ),
+    pattern("curl wget", r"(?:^|[\s;&|($`\"'])(?:curl|wget)\s+[-\"'$\w]"),
+    pattern("invoke- irm iwr webclient", r"\b(?:invoke-webrequest|invoke-restmethod|irm|iwr)\s|\bnet\.webclient\b"),
+    pattern("nc ncat scp rsync sftp ftp", r"(?:^|[\s;&|(])(?:nc|ncat|sftp|ftp|scp)\s+-?[\w.@-]+"),
+)
+"""Calls of a program that reach the network, in whatever direction."""
 _HOME = r"[\"']?(?:~|\$\{?home\}?|\$env:userprofile|/root|/home(?:/[\w.-]{1,40})?)[\"']?/?\*?[\"']?"
 _HOME_SENT = (
     pattern(
@@ -69,9 +81,10 @@ _FILLED_IMAGE = re.compile(
 """An image whose address carries a value: showing it sends the value."""
 _SAYS_SEND = (
     pattern(
-        "send upload post email copy push publish share sync forward transmit submit paste report mail mirror",
+        "send upload post mail copy push publish share sync forward transmit submit paste mirror put transfer back save",
         r"\b(?:send|upload|post|e-?mail|copy|push|publish|share|sync|forward|transmit|submit|paste|mirror|put|transfer|back up|save)(?:s|ing|ed)?\b[^\n]{0,100}?"
         r"(?:https?://(?!localhost|127\.)|s3://|gs://|\bbuckets?\b|\bwebhooks?\b|\bgists?\b|\bpastebin|\bpaste (?:site|service)|\bpublic (?:drive|folder|share|link|repo\w*|channel|storage)"
+        r"|(?<![\w./@-])(?:[a-z0-9-]{2,40}\.){2,4}(?:com|net|org|io|dev|app|ai|co|cloud|site|info|me|xyz|example)\b(?!\.\w)"
         r"|\bexternal\b|\b[\w.+-]{1,60}@[\w-]{1,60}\.[a-z]{2,}|\bendpoint\b|\bour (?:server|collector|api|service)|\b(?:remote|collector|telemetry|analytics) (?:server|host|service|api|endpoint))",
     ),
 )
@@ -97,6 +110,16 @@ _PRIVATE = (
         r"|conversation history|what the user (?:said|asked|typed)|(?:whole|entire|full) (?:repository|codebase|source|workspace|project|home)|source code|private repositor(?:y|ies)|everything in (?:the )?(?:home|project|workspace))\b",
     ),
 )
+_DESCRIBED = (
+    r"\b(?:shell|command|terminal|bash|zsh)(?:'s)? history\b|\bhistory files?\b|\brecent commands of (?:the )?(?:user|person)\b",
+    r"\bssh (?:private )?keys?\b|\bfolder where ssh\b|\bssh (?:folder|directory|material)\b|\bprivate keys?\b",
+    r"\b(?:profile|credentials?|configuration|session|token) files? of (?:the )?(?:\w+ )?(?:cloud|aws|azure|gcp|tools?)\b|\bcloud (?:profiles?|credentials?|logins?|sessions?)\b",
+    r"\bbrowser (?:profiles?|cookies|passwords|history|sessions?)\b|\bsaved passwords\b|\bkey ?chain\b|\bpassword (?:store|manager|vault|database)\b",
+    r"\b(?:notes|files|papers|letters) in the (?:documents|home|downloads|desktop) folder\b|\b(?:documents|home|desktop) (?:folder|directory) of the (?:user|person)\b",
+    r"\b(?:mailbox|inbox|e-?mails|contacts|address book|calendar|clipboard|photos) of (?:the )?(?:user|person)\b|\bthe (?:user|person)'?s (?:mailbox|inbox|e-?mails|contacts|clipboard)\b",
+)
+"""Private things by a description. One alone is ordinary; two that are sent somewhere are not."""
+_DESCRIBED_AS = tuple(re.compile(one) for one in _DESCRIBED)
 _STRONG_NAMED = (pattern(".", rf"[~\"'/\s]{credentials.STRONG}"),)
 _SENT_WITH = re.compile(
     r"[?&][\w.-]{1,40}=[\"'{(]{0,2}\$|authorization|bearer|header|x-api|token=|key=|data|-d\b|-u\b|-h\b"
@@ -133,12 +156,14 @@ def filled_images(files: Sequence[FileText]) -> Iterator[Hit]:
     """Images whose addresses are filled with values."""
     for file in files:
         if "![" in file.text:
-            yield from (file.hit(found.start()) for found in _FILLED_IMAGE.finditer(file.text))
+            images = (found.start() for found in _FILLED_IMAGE.finditer(file.text))
+            yield from (file.hit(position) for position in images if not file.in_code_span(position))
 
 
 def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
     """Something sensitive that is read, and any copy to the outside, in the same skill; or the home folder, copied."""
     yield from _homes_sent(files)
+    yield from _dumped_and_sent(files)
     outward = next(_outward(files), None)
     if outward is None:
         return
@@ -157,6 +182,31 @@ def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
     for file in files:
         yield from _sent_private(file)
         yield from _named_together(file)
+        yield from _sent_described(file)
+
+
+def _dumped_and_sent(files: Sequence[FileText]) -> Iterator[Hit]:
+    """A program that takes the whole environment and reaches the network."""
+    for file in files:
+        if not is_prose(file.path) and any(True for _ in matches(file, _CALLS, prose=False)):
+            yield from (file.hit(position) for position in matches(file, credentials.DUMPS, prose=False))
+
+
+def _sent_described(file: FileText) -> Iterator[Hit]:
+    """A file whose prose names private things of two kinds, and sends data out."""
+    if all(file.is_quoted(position) for position in matches(file, _SAYS_SEND, code=False)):
+        return
+    named = [found.start() for one in _DESCRIBED_AS if (found := one.search(file.prose)) is not None]
+    places = [position for position in named if not file.is_quoted(position)]
+    if len(places) >= 2:
+        yield file.hit(min(places), quoted=False)
+
+
+def network_calls(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Programs that reach the network, each with the first line that does."""
+    for file in files:
+        if not is_prose(file.path) and (places := [*matches(file, _CALLS, prose=False)]):
+            yield file.hit(min(places), quoted=False)
 
 
 def _named_together(file: FileText) -> Iterator[Hit]:

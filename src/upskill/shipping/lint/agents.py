@@ -7,7 +7,6 @@ Anthropic's own validator.
 import re
 from collections.abc import Iterator
 
-from upskill.domain.fences import with_fences
 from upskill.domain.finding import Finding
 from upskill.domain.text import estimate_tokens
 from upskill.shipping.lint.head import Head
@@ -131,12 +130,11 @@ _TEXTS = ("name", "description", "license", "compatibility", "allowed-tools")
 
 
 def _body(head: Head) -> Iterator[Finding]:
-    lines = head.body.rstrip().split("\n")
-    tokens = estimate_tokens(head.body)
-    if len(lines) > MOST_BODY_LINES or tokens > MOST_BODY_TOKENS:
-        yield LONG_BODY.at(head.body_line, f"{len(lines):,} lines, about {tokens:,} tokens")
+    lines, tokens = head.body.rstrip().count("\n") + 1, estimate_tokens(head.body)
+    if lines > MOST_BODY_LINES or tokens > MOST_BODY_TOKENS:
+        yield LONG_BODY.at(head.body_line, f"{lines:,} lines, about {tokens:,} tokens")
     before = None
-    for number, (line, fence) in enumerate(with_fences(lines)):
+    for number, (line, fence) in enumerate(head.lines):
         opens = fence is not None and before is None
         before = fence
         if opens and fence is not None and fence.info.startswith("!"):

@@ -10,10 +10,13 @@ from typing import Literal
 
 import yaml
 
+from upskill.domain.fences import Fence, with_fences
 from upskill.domain.finding import Finding
 from upskill.shipping.lint.rule import LintRule
 
 MOST_HEAD_CHARACTERS = 20_000
+MOST_BODY_CHARACTERS = 100_000
+"""Of a longer body only so much is searched."""
 _MOST_DEPTH = 10
 _FENCE = re.compile(r"---[ \t]*\Z")
 _UNQUOTED = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s'\"|>&*!%@`\[{#].*)\Z")
@@ -106,10 +109,11 @@ class Head:
 
     fields: dict[str, Field] = field(default_factory=dict)
     """The first of each key."""
-    text: str = ""
     body: str = ""
     body_line: int = 1
     """The line of the file in which the body begins."""
+    lines: tuple[tuple[str, Fence | None], ...] = ()
+    """The lines of the body that are searched, each with the fence that is open after it."""
     end: int = 0
     """The line that closes the frontmatter; 0 where there is none."""
     findings: tuple[Finding, ...] = ()
@@ -133,13 +137,13 @@ def read_head(text: str) -> Head:
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     if not _FENCE.match(lines[first]):
         found.append(NO_FRONTMATTER.at(1, lines[first]))
-        return Head(text=text, body="\n".join(lines), findings=tuple(found))
+        return _head({}, lines, 1, 0, found)
     if first:
         found.append(NOT_FIRST.at(1, f"{first} blank line{'s' if first > 1 else ''} before ---"))
     end = next((number for number in range(first + 1, len(lines)) if _FENCE.match(lines[number])), None)
     if end is None:
         found.append(NOT_CLOSED.at(first + 1, lines[first]))
-        return Head(text=text, body="\n".join(lines[first + 1 :]), body_line=first + 2, findings=tuple(found))
+        return _head({}, lines[first + 1 :], first + 2, 0, found)
     head = lines[first + 1 : end]
     fields: dict[str, Field] = {}
     if sum(map(len, head)) > MOST_HEAD_CHARACTERS:
@@ -147,8 +151,13 @@ def read_head(text: str) -> Head:
     else:
         found += (DASHES.at(first + 2 + n, line) for n, line in enumerate(head) if "---" in line)
         fields = _fields(head, first + 2, found)
-    body = "\n".join(lines[end + 1 :])
-    return Head(fields=fields, text=text, body=body, body_line=end + 2, end=end + 1, findings=tuple(found))
+    return _head(fields, lines[end + 1 :], end + 2, end + 1, found)
+
+
+def _head(fields: dict[str, Field], lines: list[str], first_line: int, end: int, found: list[Finding]) -> Head:
+    body = "\n".join(lines)
+    searched = tuple(with_fences(body[:MOST_BODY_CHARACTERS].split("\n")))
+    return Head(fields=fields, body=body, body_line=first_line, lines=searched, end=end, findings=tuple(found))
 
 
 def _fields(head: list[str], first_line: int, found: list[Finding]) -> dict[str, Field]:

@@ -6,7 +6,7 @@ Knows only names and descriptions. A common word counts little; the words that d
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from upskill.domain.finding import Finding
@@ -21,14 +21,14 @@ _BACKGROUND = 50
 """A word in one of a few descriptions is not common yet: weights are as if there were at least so many."""
 _MOST_NAMED = 6
 _WORD = re.compile(r"[^\W_][\w.+#]*")
-_ENDINGS = re.compile(r"(?:ing|ed|es|s|er|ers)\Z")
+_ENDINGS = re.compile(r"(?:ing|ed|es|ers?|s|e)\Z")
 _COMMON_WORDS = """
     a about above after all also an and any are as asked asks at be before best between both but by can code do does
-    file files for from get give given handle have help helps how if in instead into is it its just like make makes may
-    more most must need needs new not of on one only or other our out over own practices project provide provides same
-    should skill skills so some such than that the their them then there these they this those through to tool tools up
-    use used useful user users uses using want wants was we what when whenever where which while who whose will with
-    without work working works would write writes writing you your
+    file files for from get give given handle has have help helps how if in instead into is it its just like make makes
+    may more most must need needs new not of on one only or other our out over own practices project provide provides
+    same should skill skills so some such than that the their them then there these they this those through to tool
+    tools up use used useful user users uses using want wants was we what when whenever where which while who whose will
+    with without work working works would write writes writing you your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 
@@ -70,7 +70,7 @@ class Catalogue:
 
     def __init__(self, skills: Sequence[OtherSkill]) -> None:
         self._skills = [(skill, _words(skill.description)) for skill in skills]
-        self._often = Counter(word for _, words in self._skills for word in words)
+        self._often = Counter(stem for _, words in self._skills for stem in words)
 
     def find(self, skill: OtherSkill, *, line: int, instead: Mapping[str, int]) -> Iterator[Finding]:
         """What competes with one skill. `instead` counts the prompts on which another skill was loaded in its place."""
@@ -78,7 +78,7 @@ class Catalogue:
         for other, words in self._skills:
             if other.folder == skill.folder:
                 continue
-            shown = f"{skill.name} and {other.name} ({other.folder})"
+            shown = f"{skill.name} and {other.name} ({other.shown})"
             if other.name == skill.name:
                 yield SAME_NAME.at(line, shown)
                 continue
@@ -89,24 +89,24 @@ class Catalogue:
             if often := instead.get(other.name):
                 yield LOADED_INSTEAD.at(line, f"{shown}: loaded for {count(often, 'prompt')}")
 
-    def overlap(self, one: frozenset[str], other: frozenset[str]) -> Overlap:
+    def overlap(self, one: Mapping[str, str], other: Mapping[str, str]) -> Overlap:
         """The weight of the shared words, by the weight of the description that has less."""
-        shared = one & other
+        shared = one.keys() & other.keys()
         least = min(self._weight(one), self._weight(other))
         if not shared or not least:
             return Overlap(0.0, ())
-        ordered = sorted(shared, key=lambda word: (-self._weight({word}), word))
-        return Overlap(self._weight(shared) / least, tuple(ordered))
+        ordered = sorted(shared, key=lambda stem: (-self._weight((stem,)), stem))
+        return Overlap(self._weight(shared) / least, tuple(one[stem] for stem in ordered))
 
-    def _weight(self, words: frozenset[str] | set[str]) -> float:
+    def _weight(self, stems: Iterable[str]) -> float:
         every = max(_BACKGROUND, len(self._skills))
-        return sum(math.log(every / max(1, self._often[word])) for word in words)
+        return sum(math.log(every / max(1, self._often[stem])) for stem in stems)
 
 
-def _words(text: str) -> frozenset[str]:
-    """The words of a description without their endings and without common ones."""
+def _words(text: str) -> dict[str, str]:
+    """The words of a description by their stems, without common ones."""
     found = (word.strip(".") for word in _WORD.findall(text.lower()[:2_000]))
-    return frozenset(_stem(word) for word in found if len(word) > 1 and word not in _COMMON and not word.isdigit())
+    return {_stem(word): word for word in found if len(word) > 1 and word not in _COMMON and not word.isdigit()}
 
 
 def _stem(word: str) -> str:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from upskill.domain.fences import with_fences
 from upskill.domain.finding import Finding
 from upskill.domain.text import estimate_tokens
 from upskill.shipping.lint.agents import MOST_BODY_TOKENS
@@ -14,7 +13,6 @@ from upskill.shipping.lint.rule import LintRule
 
 BODY_TOKENS = 1_200
 """What `generate` allows a body; see docs/explanation/how-a-skill-is-drafted.md."""
-_LEAST_DESCRIPTION = 40
 _LEAST_REPEATED = 200
 _ALIKE = 0.8
 _MOST_SECTIONS = 2_000
@@ -74,18 +72,15 @@ def find(head: Head) -> Iterator[Finding]:
         return
     if BODY_TOKENS < (tokens := estimate_tokens(head.body)) <= MOST_BODY_TOKENS:
         yield BODY_SIZE.at(head.body_line, f"about {tokens:,} tokens")
-    lines = head.body.split("\n")
-    for number, (line, fence) in enumerate(with_fences(lines)):
+    for number, (line, fence) in enumerate(head.lines):
         if fence is None and _PLACEHOLDER.search(line[:400]):
             yield PLACEHOLDER.at(head.body_line + number, line)
-    yield from _repeated(_sections(lines, head.body_line))
+    yield from _repeated(_sections(head))
 
 
 def says_when(description: str) -> bool:
     """Whether a description says when to use the skill. Of other languages than English that is not known: yes."""
-    if not _is_english(description):
-        return True
-    return len(description) >= _LEAST_DESCRIPTION and _WHEN.search(description) is not None
+    return not _is_english(description) or _WHEN.search(description) is not None
 
 
 def _is_english(text: str) -> bool:
@@ -102,10 +97,10 @@ class _Section:
     words: Counter[str]
 
 
-def _sections(lines: Sequence[str], first_line: int) -> list[_Section]:
-    """The text under each heading, without fenced headings."""
+def _sections(head: Head) -> list[_Section]:
+    """The text under each heading. A heading in code is none."""
     found: list[_Section] = []
-    title, start, kept = "", first_line, list[str]()
+    title, start, kept = "", head.body_line, list[str]()
 
     def close() -> None:
         text = "\n".join(kept).strip()
@@ -113,13 +108,13 @@ def _sections(lines: Sequence[str], first_line: int) -> list[_Section]:
             words = Counter(word.lower() for word in _WORD.findall(text))
             found.append(_Section(title=title, line=start, text=" ".join(text.split()).lower(), words=words))
 
-    for number, (line, fence) in enumerate(with_fences(lines)):
+    for number, (line, fence) in enumerate(head.lines):
         heading = _HEADING.match(line) if fence is None and len(line) < 400 else None
         if heading is None:
             kept.append(line)
             continue
         close()
-        title, start, kept = heading["title"].strip().lower(), first_line + number, []
+        title, start, kept = heading["title"].strip().lower(), head.body_line + number, []
     close()
     return found
 

@@ -18,7 +18,7 @@ _CODE = re.compile(r"(`+)[^`]{1,400}\1")
 _PATH = re.compile(r"(?<![\w./~$}{\\-])(?:\./)?(?P<path>(?:references|scripts|assets)/[\w./-]{1,200})")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}:|//|#|/|~|\$|\{|%7B", re.IGNORECASE)
 _NAME = re.compile(r"[\w.%@+-]+")
-_WHOLE_FOLDER = re.compile(r"([\w.-]+)/(?![\w.-])")
+_WHOLE_FOLDER = re.compile(r"(?<![\w.-])([\w.-]{1,100})/(?![\w.-])")
 _MODULES = ("py", "js", "ts", "mjs", "sh")
 _UNREAD = re.compile(
     r"(?i:(?:.*/)?(?:license|licence|notice|copying|readme|changelog|authors|security|contributing)[^/]*|(?:.*/)?\.[^/]+"

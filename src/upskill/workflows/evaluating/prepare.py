@@ -31,6 +31,7 @@ from upskill.workflows.evaluating.select_cases import (
     cases_that_count,
     without_copies,
 )
+from upskill.workflows.evaluating.skill_dangers import danger_notes
 from upskill.workflows.models import show_model
 
 MOST_ESTIMATE_ERROR = 0.67
@@ -81,6 +82,10 @@ class EvaluationOrder:
     """The skills that lie beside the measured one, in every arm."""
     agent_bin: Path | None = None
     """The coding agent that the harness runs, where it is not the one on the search path. Never read from a file."""
+    accept_findings: bool = False
+    """Run a skill with dangers even where nothing confines programs. Never read from a file: a person typed it."""
+    searched: bool = False
+    """For a part of a longer run that searches its drafts itself: dangers are neither noted nor refused here."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,6 +159,7 @@ def prepare(
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     previous = _previous(order, skill)
+    dangers = _dangers(order, skill, previous, unconfined=backend == "none" and harness_info(harness).with_tools)
     others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
     setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
     limits = _trial_limits(settings, order, setup)
@@ -191,6 +197,7 @@ def prepare(
         ),
         notes=(
             *unconfined_notes(backend),
+            *dangers,
             *_commit_notes(order),
             *unknown_version,
             *untyped,
@@ -262,6 +269,13 @@ def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:
     if previous is not None and previous.digest == skill.digest:
         raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
     return previous
+
+
+def _dangers(order: EvaluationOrder, skill: Skill, previous: Skill | None, *, unconfined: bool) -> tuple[str, ...]:
+    if order.searched:
+        return ()
+    refuse = unconfined and not order.accept_findings
+    return danger_notes(order.skill, skill, previous=previous, previous_folder=order.previous, refuse=refuse)
 
 
 def _contents(order: EvaluationOrder, skill: Skill, previous: Skill | None) -> dict[str, Files]:

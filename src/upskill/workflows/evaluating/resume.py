@@ -114,6 +114,8 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         sandbox=typed.sandbox,
         among=_recorded_among(record, demands),
         agent_bin=typed.agent_bin,
+        accept_findings=typed.accept_findings,
+        searched=every_case,
     )
 
 

@@ -73,6 +73,7 @@ class TypedAgain:
     previous_revision: str | None = None
     among: Among = field(default_factory=Among)
     agent_bin: Path | None = None
+    accept_findings: bool = False
 
 
 def nothing_typed() -> TypedAgain:

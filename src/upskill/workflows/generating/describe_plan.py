@@ -95,6 +95,7 @@ def trigger_order(order: GenerateOrder, skill: Path, prompts: Sequence[TriggerPr
         among=order.among,
         agent_bin=None if order.agent_bin is None else Path(order.agent_bin),
         sandbox=order.sandbox,
+        searched=True,
     )
 
 

@@ -226,6 +226,7 @@ class StageMeasurer:
                 sandbox=self._sandbox,
                 harness_version=self._harness_version,
                 every_case=True,
+                searched=True,
             )
             settings = replace(self._settings, values=values)
             evaluation = evaluate(order, settings=settings, progress=self._progress, parent=parent)

@@ -43,6 +43,10 @@ class TriggerOrder:
     sandbox: Backend = "bubblewrap"
     agent_bin: Path | None = None
     """The coding agent that the harness runs, where it is not the one on the search path."""
+    accept_findings: bool = False
+    """Run a skill with dangers even where nothing confines programs: a person typed it."""
+    searched: bool = False
+    """For a part of a longer run that searches its drafts itself."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +111,8 @@ def prepare_triggering(
         every_case=True,
         sandbox=order.sandbox,
         agent_bin=order.agent_bin,
+        accept_findings=order.accept_findings,
+        searched=order.searched,
         prompts=tuple(prompt.as_case for prompt in prompts),
     )
     parts: list[tuple[Company, PreparedEvaluation]] = []
