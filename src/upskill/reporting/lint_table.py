@@ -41,10 +41,15 @@ def lint_json(results: Sequence[LintResult]) -> Json:
 
 
 def show_findings(results: Sequence[LintResult], console: Console, *, quiet: bool) -> None:
-    """Print each skill with its findings, then the counts. `quiet`: only dangers and errors, and no skill without."""
-    for result in results:
-        if result.refused is None:
-            _show(result, console, quiet=quiet)
+    """Print each skill with its findings, then the counts. `quiet`: only dangers and errors, and no skill without.
+
+    Of skills that were refused nothing is printed: they have no findings.
+    """
+    searched = [result for result in results if result.refused is None]
+    if not searched:
+        return
+    for result in searched:
+        _show(result, console, quiet=quiet)
     print_lines([Text(counts_line(results))], console)
     if not any(result.dangers for result in results):
         print_lines([Text(NOT_SAFE, style="dim")], console)

@@ -37,7 +37,10 @@ LINK_TO_SKIPPED = _rule(
 BROKEN_LINK = _rule("broken-link", "error", "The target of the link does not exist.", "Replace it with the file.")
 CIRCULAR_LINK = _rule("circular-link", "error", "The link leads to itself or to a folder that holds it.", "Delete it.")
 SPECIAL_FILE = _rule(
-    "special-file", "danger", "It is no file: whatever opens it may wait forever or act on a device.", "Delete it."
+    "special-file",
+    "danger",
+    "It is no file: a program that opens it may wait forever, or act on a device.",
+    "Delete it.",
 )
 UNREADABLE = _rule("cannot-be-read", "error", "The file cannot be read, so it was not searched.", "Allow reading it.")
 NOT_UTF8 = _rule(

@@ -1,12 +1,14 @@
 """The table of all rules of `lint`, dangers excepted, and the search of one skill with all of them."""
 
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from upskill.domain.finding import SEVERITIES, Finding
 from upskill.domain.folder_contents import FolderContents
 from upskill.domain.skill import EVIDENCE_FILES, SKILL_FILE
-from upskill.domain.text import decoded
+from upskill.redaction import redactor_from
 from upskill.shipping.dangers.rules import search_skill
 from upskill.shipping.lint import agents, folder, head, overlap, quality, references, specification
 from upskill.shipping.lint.rule import MOST_PER_RULE
@@ -20,6 +22,8 @@ RULES = (
     *references.RULES,
     *overlap.RULES,
 )
+MOST_BYTES = 1_000_000
+"""Of `SKILL.md` that are read. A longer one is a finding of the search for danger."""
 _IN_PRIVATE_FILES = frozenset({"invisible-characters", "control-characters", "out-of-sight", "secret"})
 """Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings.
 Evidence quotes nothing and an agent can open it, so every danger in it is a finding."""
@@ -28,6 +32,10 @@ Evidence quotes nothing and an agent can open it, so every danger in it is a fin
 def lint_skill(contents: FolderContents) -> tuple[Finding, ...]:
     """Every finding in one skill, the worst first, then `SKILL.md`, then by file and line."""
     found = [*search_skill(contents.files), *_private(contents), *folder.find(contents), *_written(contents)]
+    if any(one.rule == "secret" for one in found):
+        # Another rule can show the same line: what is printed goes into logs of CI.
+        clean = redactor_from({}).clean
+        found = [replace(one, excerpt=clean(one.excerpt)) for one in found]
     return in_order(found)
 
 
@@ -45,8 +53,16 @@ def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 def skill_head(contents: FolderContents) -> head.Head | None:
     """The frontmatter of a skill; `None` where it has no `SKILL.md` that is text."""
     name = skill_file(contents)
-    text = None if name is None else decoded(contents.files[name])
+    text = None if name is None else _beginning(contents.files[name])
     return None if text is None else head.read_head(text)
+
+
+def _beginning(data: bytes) -> str | None:
+    """As much of a text as is read; `None` where it is not UTF-8."""
+    try:
+        return getincrementaldecoder("utf-8")().decode(data[:MOST_BYTES], final=len(data) <= MOST_BYTES)
+    except UnicodeDecodeError:
+        return None
 
 
 def skill_file(contents: FolderContents) -> str | None:
