@@ -20,6 +20,7 @@ from upskill.reporting.card import card_text
 from upskill.reporting.evidence_line import evidence_line
 from upskill.reporting.published_readme import ReadmeRow, readme_text, updated_readme
 from upskill.shipping.publishing import (
+    ATTRIBUTES_FILE,
     MARKETPLACE_FILE,
     README_FILE,
     SKILLS_FOLDER,
@@ -28,6 +29,7 @@ from upskill.shipping.publishing import (
     marketplace_problem,
     new_marketplace,
     require_name,
+    with_attribute,
     with_skills,
 )
 from upskill.storage.evidence import evidence_text
@@ -134,7 +136,7 @@ def plan_publish(order: PublishOrder) -> PublishPlan:
     _require_apart(shared, to)
     planned = tuple(_planned(one, order, to) for one in shared)
     marketplace, name = _marketplace(order, planned, to)
-    files = tuple(one for one in (marketplace, _readme(name, planned, to)) if one is not None)
+    files = tuple(one for one in (marketplace, _readme(name, planned, to), _attributes(to)) if one is not None)
     return PublishPlan(to=to, marketplace=name, skills=planned, files=files)
 
 
@@ -319,6 +321,15 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
     except UnicodeDecodeError:
         return None
     return PlannedFile(path=path, data=updated_readme(text, listed).encode(), before=before)
+
+
+def _attributes(to: Path) -> PlannedFile | None:
+    """The attributes for git, with one line more where it is missing; `None` where they are a link."""
+    path = to / ATTRIBUTES_FILE
+    if path.is_symlink():
+        return None
+    before = read_text_file(path)
+    return PlannedFile(path=path, data=with_attribute(before), before=before)
 
 
 def _signed(skill: PlannedSkill, sign: Sign) -> PlannedSkill:
