@@ -7,12 +7,11 @@ from pathlib import Path
 from upskill import storage
 from upskill.domain import Case, Evaluation, Purchase, RunEnd, Skill, StudentReport
 from upskill.domain.text import count, on_one_line, points, points_range
-from upskill.measuring import FIRST_LOOK
 from upskill.reporting.read_evaluation import UnreadableResult
 from upskill.storage import RunFolder, RunRecord
-from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.recorded_end import CUT_SHORT, recorded_ends, stop_there
-from upskill.workflows.evaluating.replay import planned_only, recorded_plan, replay_trials
+from upskill.workflows.evaluating.conclude import summarise
+from upskill.workflows.evaluating.recorded_end import CUT_SHORT, recorded_ends, replayed_schedules
+from upskill.workflows.evaluating.replay import planned_only, recorded_plan
 from upskill.workflows.evaluating.report import recorded_evaluation
 
 _CLOSE = 1e-6
@@ -61,19 +60,8 @@ def _computed(run: Path, record: RunRecord, skill: Skill) -> Evaluation:
     plan = recorded_plan(record, stubs)
     with storage.collector_paused():
         trials = [storage.emptied(trial) for trial in planned_only(RunFolder(path=run).trials.read(), record)]
-        mine = by_student(trials)
-        schedules = {
-            student.name: replay_trials(
-                plan,
-                mine[student.name],
-                min_lift=record.min_lift,
-                terms=record.looks.get(student.name, FIRST_LOOK),
-            )
-            for student in plan.students
-        }
-    ends = recorded_ends(run, record)
-    for student in plan.students:
-        stop_there(schedules[student.name], ends[student.name])
+        ends = recorded_ends(run, record)
+        schedules = replayed_schedules(plan, trials, min_lift=record.min_lift, looks=record.looks, ends=ends)
     return summarise(
         plan,
         trials,

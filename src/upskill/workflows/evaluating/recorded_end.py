@@ -1,13 +1,17 @@
 """How the trials of a recorded run ended, so that its result can be computed again from them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from upskill.domain import StudentEnd
+from upskill.domain import StudentEnd, Trial, TrialPlan
+from upskill.domain.look import LookTerms
 from upskill.domain.run_end import end_by_design
+from upskill.measuring import FIRST_LOOK
 from upskill.measuring.verdict import CutShort
 from upskill.reporting.read_evaluation import UnreadableResult
 from upskill.storage import RunRecord
+from upskill.workflows.evaluating.conclude import by_student
+from upskill.workflows.evaluating.replay import replay_trials
 from upskill.workflows.evaluating.report import recorded_evaluation
 from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
 
@@ -30,7 +34,25 @@ def recorded_ends(run: Path, record: RunRecord) -> dict[str, StudentEnd]:
     return dict.fromkeys((one.name for one in record.students), killed) | {one.student.name: one.end for one in known}
 
 
-def stop_there(schedule: Schedule, end: StudentEnd) -> None:
+def replayed_schedules(
+    plan: TrialPlan,
+    trials: Iterable[Trial],
+    *,
+    min_lift: float | None,
+    looks: Mapping[str, LookTerms],
+    ends: Mapping[str, StudentEnd],
+) -> dict[str, Schedule]:
+    """The schedule of each student after these trials, which stops where the recorded one did."""
+    mine = by_student(trials)
+    schedules: dict[str, Schedule] = {}
+    for student in plan.students:
+        terms = looks.get(student.name, FIRST_LOOK)
+        schedules[student.name] = replay_trials(plan, mine[student.name], min_lift=min_lift, terms=terms)
+        _stop_there(schedules[student.name], ends[student.name])
+    return schedules
+
+
+def _stop_there(schedule: Schedule, end: StudentEnd) -> None:
     """Where a design stopped by itself, its replay ends too, even if the new grades would have let it go on."""
     if isinstance(schedule, SequentialSchedule) and end_by_design(end) is not None:
         schedule.end("futile" if end == "futile" else "regraded")

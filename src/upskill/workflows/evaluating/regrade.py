@@ -13,13 +13,12 @@ from upskill.domain.look import LookTerms
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.errors import UsageError
-from upskill.measuring import FIRST_LOOK
 from upskill.sandbox import Backend, require_sandbox
 from upskill.settings import settings_from
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.runs import CaseReference
 from upskill.workflows.evaluating.check_cases import qualify_within
-from upskill.workflows.evaluating.conclude import by_student, summarise
+from upskill.workflows.evaluating.conclude import summarise
 from upskill.workflows.evaluating.judge import (
     grade_without_asking,
     grading_context,
@@ -28,8 +27,8 @@ from upskill.workflows.evaluating.judge import (
     own_judges,
 )
 from upskill.workflows.evaluating.prepare import unconfined_notes
-from upskill.workflows.evaluating.recorded_end import CUT_SHORT, recorded_ends, stop_there
-from upskill.workflows.evaluating.replay import changed_families, planned_only, recorded_plan, replay_trials
+from upskill.workflows.evaluating.recorded_end import CUT_SHORT, recorded_ends, replayed_schedules
+from upskill.workflows.evaluating.replay import changed_families, planned_only, recorded_plan
 from upskill.workflows.evaluating.resume import recorded_backend
 from upskill.workflows.evaluating.typed_again import Demands, TypedAgain, Word, is_inside, typed_command
 
@@ -76,17 +75,9 @@ def regrade(
             judge=record.judge,
             graded=graded,
         )
-    mine = by_student(regraded)
     looks = _looks(plan.cases, record)
-    schedules = {
-        student.name: replay_trials(
-            plan, mine[student.name], min_lift=record.min_lift, terms=looks.get(student.name, FIRST_LOOK)
-        )
-        for student in plan.students
-    }
     ends = recorded_ends(run, record)
-    for student in plan.students:
-        stop_there(schedules[student.name], ends[student.name])
+    schedules = replayed_schedules(plan, regraded, min_lift=record.min_lift, looks=looks, ends=ends)
     return summarise(
         plan,
         regraded,
