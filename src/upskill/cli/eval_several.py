@@ -30,7 +30,9 @@ def refuse_for_several(order: "EvaluationOrder", files: "Sequence[tuple[Format, 
         )
     for format, _ in files:
         if format.render_all is None:
-            raise UsageError(f"--{format.name} is about one skill, and several were named")
+            raise UsageError(
+                f"--{format.name} is about one skill, and several were named", hint="evaluate them one by one"
+            )
 
 
 def run_several(

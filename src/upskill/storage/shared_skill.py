@@ -56,7 +56,8 @@ def read_shared_skill(folder: Path) -> SharedSkill:
             on_one_line(
                 f"{folder}: {len(skill.files):,} files with {size:,} bytes; a skill that is shared may have "
                 f"{MOST_SHARED_FILES:,} files and {MOST_SHARED_BYTES:,} bytes"
-            )
+            ),
+            hint="remove what an agent does not need",
         )
     return SharedSkill(root=root, skill=skill, files=_contents(root, skill), evidence=_evidence(root))
 
@@ -83,7 +84,7 @@ def _evidence(root: Path) -> dict[str, NewFile]:
     for name in sorted(EVIDENCE_FILES):
         path = root / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise SkillInvalid(on_one_line(f"{path}: is not an ordinary file"))
+            raise SkillInvalid(on_one_line(f"{path}: is not an ordinary file"), hint="remove it")
         try:
             found[name] = NewFile(read_plain(path, most=MOST_EVIDENCE_BYTES))
         except FileNotFoundError:
