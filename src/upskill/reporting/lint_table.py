@@ -1,6 +1,7 @@
 """Findings of `lint` for people: one block per skill, the worst first, each rule explained once."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.text import Text
@@ -26,7 +27,7 @@ def lint_json(results: Sequence[LintResult]) -> Json:
                 "folder": result.folder,
                 "name": result.name,
                 "digest": result.digest,
-                "findings": [_finding_json(one) for one in result.findings],
+                "findings": [asdict(one) for one in result.findings],
                 "refused": result.refused,
             }
             for result in results
@@ -36,18 +37,6 @@ def lint_json(results: Sequence[LintResult]) -> Json:
             "refused": sum(result.refused is not None for result in results),
             **{str(one): number for one, number in counted(all_findings).items()},
         },
-    }
-
-
-def _finding_json(finding: Finding) -> Json:
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity,
-        "file": finding.file,
-        "line": finding.line,
-        "excerpt": finding.excerpt,
-        "reason": finding.reason,
-        "remedy": finding.remedy,
     }
 
 

@@ -326,10 +326,10 @@ def _in_full(*texts: str) -> list[ParameterSet]:
     return [pytest.param(text, marks=pytest.mark.full) for text in texts]
 
 
-def test_two_hundred_skills_take_less_than_50_milliseconds_each() -> None:
+def test_a_skill_takes_less_than_50_milliseconds() -> None:
     skills: list[tuple[str, Files]] = [(one.name, one.files) for one in (*good_skills(), *bad_skills())]
     skills += [(one.skill.name, one.files) for one in shipped_skills(50)]
-    skills = (skills * 2)[:200]
+    skills = skills[::4]
     began = time.process_time()
     for name, files in skills:
         lint_skill(FolderContents(name=name, files=files, digests={}))
