@@ -39,11 +39,13 @@ roots=()
 while IFS= read -r root; do
   root=${root#"${root%%[![:space:]]*}"}
   root=${root%"${root##*[![:space:]]}"}
+  [ -n "$root" ] || continue
   while [ "${root#./}" != "$root" ]; do root=${root#./}; done
   while [ "$root" != "${root%/}" ]; do root=${root%/}; done
   [ "$root" != . ] || root=
   roots+=("$root")
 done < <(printf '%s\n' "${GATE_SKILLS:-.}")
+[ "${#roots[@]}" -gt 0 ] || roots=("")
 
 is_wanted() {
   local root

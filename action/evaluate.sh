@@ -50,5 +50,14 @@ code=0
     --comment "$GATE_OUT/comment.md" -- "${skills[@]}" 2>&1 >&3 | tee "$GATE_OUT/eval.log" >&2
 } 3>"$GATE_OUT/results.json" || code=$?
 stop_guard
+# Errors name the address of the server, which is not for the comment either. A mask of the runner covers only its logs.
+if [ -n "${GATE_BASE_URL:-}" ]; then
+  host=${GATE_BASE_URL#*://} && host=${host%%/*} && host=${host##*@}
+  for file in "$GATE_OUT/eval.log" "$GATE_OUT/comment.md"; do
+    [ -s "$file" ] || continue
+    text=$(<"$file") && text=${text//"${GATE_BASE_URL%/}"/BASE_URL} && text=${text//"$host"/HOST}
+    printf '%s\n' "${text//"${host%:*}"/HOST}" >"$file"
+  done
+fi
 printf '%s\n' "$code" >"$GATE_OUT/eval.code"
 exit "$code"

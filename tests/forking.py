@@ -48,23 +48,34 @@ def started(
 
 _PROGRAM = r"""
 import json, os, sys
-import upskill.cli.eval_command, upskill.cli.generate_command, upskill.cli.progress
+import upskill.cli.eval_command, upskill.cli.generate_command, upskill.cli.progress, upskill.cli.trigger_command
+import upskill.cli.cases_command, upskill.cli.report_command, upskill.cli.trace_command, upskill.cli.list_command
+import jinja2
 import upskill.workflows.generating.generate, upskill.trials.engine, upskill.models.metering
 import inspect_ai, inspect_ai.model, inspect_ai.model._model_info, inspect_ai._eval.eval, openai
 from upskill.models.metering import load_engine_parts
 load_engine_parts()
 inspect_ai.model._model_info._get_lookup_index()  # seconds of reading lists, once
 print("ready", flush=True)
+def ended(child):
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 for line in sys.stdin:
     asked = json.loads(line)
+    if "wait_for" in asked:
+        ended(asked["wait_for"])
+        continue
     child = os.fork()
     if child == 0:
         os.chdir(asked["cwd"])
+        os.umask(0o022)
         os.environ.clear()
         os.environ.update(asked["environment"])
         for number, path in ((1, asked["stdout"]), (2, asked["stderr"])):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        if encoding := asked["environment"].get("PYTHONIOENCODING"):  # read when an interpreter starts, which it has
+            sys.stdout.reconfigure(encoding=encoding)
+            sys.stderr.reconfigure(encoding=encoding)
         sys.argv = ["upskill", *asked["words"]]
         from upskill.cli import main
         try:
@@ -74,8 +85,6 @@ for line in sys.stdin:
             os._exit(end.code if isinstance(end.code, int) else 1)
         os._exit(0)
     print(child, flush=True)
-    _, status = os.waitpid(child, 0)
-    print(os.waitstatus_to_exitcode(status), flush=True)
 """
 
 
@@ -128,6 +137,16 @@ class Forker:
 
     def run_with(self, environment: Mapping[str, str], *words: str, cwd: Path) -> Done:
         """The same, with these variables and no others."""
+        with self.started(environment, *words, cwd=cwd) as command:
+            self.child = command.pid
+            try:
+                return command.wait()
+            finally:
+                self.child = None
+
+    @contextmanager
+    def started(self, environment: Mapping[str, str], *words: str, cwd: Path) -> "Iterator[Started]":
+        """A command that runs beside the test, with these variables and no others, and is ended whatever happens."""
         self._count += 1
         out, err = (self._folder / f"{self._count}.{name}" for name in ("out", "err"))
         asked = {
@@ -137,15 +156,50 @@ class Forker:
             "stdout": str(out),
             "stderr": str(err),
         }
+        command = Started(self, int(self._said(asked)), words, out=out, err=err)
+        try:
+            yield command
+        finally:
+            if command.done is None:
+                command.send(signal.SIGKILL)
+                command.wait()
+
+    def ended(self, child: int, *, seconds: float) -> int:
+        """The code of a child, once it has ended; one that takes longer is killed."""
+        stuck = Timer(seconds, os.kill, (child, signal.SIGKILL))
+        stuck.start()
+        try:
+            return int(self._said({"wait_for": child}))
+        finally:
+            stuck.cancel()
+
+    def _said(self, asked: Mapping[str, object]) -> str:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
-        self.child = int(self._line())
-        stuck = Timer(120, os.kill, (self.child, signal.SIGKILL))
-        stuck.start()
-        try:
-            code = int(self._line())
-        finally:
-            stuck.cancel()
-            self.child = None
-        return Done(list(words), code, out.read_text(), err.read_text())
+        return self._line()
+
+
+class Started:
+    """A command that was forked and is running, or has ended: then it is `done`."""
+
+    def __init__(self, forker: Forker, pid: int, words: Sequence[str], *, out: Path, err: Path) -> None:
+        self._forker, self._words, self._out, self._err = forker, list(words), out, err
+        self.pid = pid
+        self.done: Done | None = None
+
+    def send(self, number: int) -> None:
+        """Send a signal to it alone."""
+        os.kill(self.pid, number)
+
+    @property
+    def stderr(self) -> str:
+        """What it has printed there so far."""
+        return self._err.read_text() if self._err.exists() else ""
+
+    def wait(self, *, seconds: float = 120) -> Done:
+        """Its end, however it ends."""
+        if self.done is None:
+            code = self._forker.ended(self.pid, seconds=seconds)
+            self.done = Done(self._words, code, self._out.read_text(), self._err.read_text())
+        return self.done

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.agents import tool_call
 from engine.conftest import CommandResult, Make, Run, run, run_at, skill  # noqa: F401 - fixtures
+from engine.tool_students import tool_call
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
 from upskill.errors import UsageError, WindowExceeded

@@ -43,7 +43,11 @@ AGENTS = {
 }
 
 
-@pytest.fixture(scope="module", params=AGENTS)
+QUICK = [pytest.param(agent, marks=pytest.mark.full) if agent == "opencode" else agent for agent in AGENTS]
+"""opencode takes 20 s for this; sessions that it kept are among the samples that unit tests read."""
+
+
+@pytest.fixture(scope="module", params=QUICK)
 def recorded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Agent, Recorded]]:

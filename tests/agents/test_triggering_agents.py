@@ -8,7 +8,7 @@ import pytest
 
 from agents import zebra
 from agents.router import Asked, Policy, serve
-from engine.agents import tool_call
+from engine.tool_students import tool_call
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain.other_skills import read_among
 from upskill.domain.trigger import TriggerResult

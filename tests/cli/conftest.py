@@ -1,21 +1,18 @@
 """The installed command as a subprocess in a folder of its own, with a home of its own and no key anywhere.
 
-What loads the engine is forked from a process that has it: importing it is most of what a command takes. Tests of
-signals, terminals, pipes and of what a command opens start it by `COMMAND`, from nothing.
+Commands are forked from a process that has imported everything, which is most of what a command takes. Tests of
+terminals, pipes and of what a command opens or imports start it by `COMMAND`, from nothing.
 """
 
 import json
-import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cli.two_servers import Place
-from forking import COMMAND, Done, Forker, run_program
-
-LOAD_THE_ENGINE = ("cases", "eval", "generate", "install", "publish", "regrade", "trigger")
-FORKED = (*LOAD_THE_ENGINE, "lint")
+from forking import COMMAND, Done, Forker
 
 Upskill = Callable[..., Done]
 
@@ -28,6 +25,14 @@ def make_port_skill(here: Path, *, cases: int) -> Path:
     asked = [{"id": f"c{n}", "input": f"Question {n}?", "expected": {"contains": "7413"}} for n in range(cases)]
     (folder / "skill_meta.json").write_text(json.dumps({"cases": asked}))
     return folder
+
+
+def wait(until: Callable[[], object], *, seconds: float = 60) -> None:
+    """Look every moment whether something has come about, and fail where it does not."""
+    deadline = time.monotonic() + seconds
+    while not until():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -63,9 +68,7 @@ def upskill(here: Path, environment: dict[str, str], forker: Forker) -> Upskill:
     """Types a command and waits for it."""
 
     def run(*words: str, cwd: Path = here, **variables: str) -> Done:
-        if words[0] in FORKED:
-            return forker.run_with({**environment, **variables}, *words, cwd=cwd)
-        return run_program([COMMAND, *words], cwd=cwd, env={**environment, **variables}, stdin=subprocess.DEVNULL)
+        return forker.run_with({**environment, **variables}, *words, cwd=cwd)
 
     return run
 

@@ -54,6 +54,7 @@ def test_each_changed_file_belongs_to_the_nearest_skill_above_it(repository: Gat
     assert (repository.home / "output").read_text() == f"count=4\ndeleted=2\nbase={base}\n"
     assert changed(repository, base, GATE_SKILLS=" ./skills/a/\n skills/new") == ["skills/a/inner", "skills/new"]
     assert changed(repository, base, GATE_SKILLS="skill") == []
+    assert changed(repository, base, GATE_SKILLS="skill\n") == [], "a block of YAML ends with a line feed"
 
 
 def test_names_of_folders_may_hold_anything(repository: Gate) -> None:
@@ -280,6 +281,7 @@ def record_upskill(gate: Gate, tmp_path: Path, *, code: int = 0) -> dict[str, st
         "#!/usr/bin/env python3\nimport json, sys\n"
         f"json.dump(sys.argv[1:], open({str(tmp_path / 'called')!r}, 'w'))\n"
         "print('{}')\nprint('::error::from a skill', file=sys.stderr)\n"
+        "print('no server at http://127.0.0.1:1/v1 (127.0.0.1)', file=sys.stderr)\n"
         f"sys.exit({code})\n"
     )
     program.chmod(0o755)
@@ -320,7 +322,8 @@ def test_every_skill_and_option_is_an_argument_of_its_own(repository: Gate, tmp_
     assert "--min-lift" not in words
     assert Path(pairs["--ledger"]).read_text() == "reviewed\n"
     assert (repository.out / "results.json").read_text() == "{}\n"
-    assert "::error::from a skill" in (repository.out / "eval.log").read_text()
+    log = (repository.out / "eval.log").read_text()
+    assert log == "::error::from a skill\nno server at BASE_URL (HOST)\n"
     shown = (repository.out / "command.txt").read_text()
     assert (
         shlex.split(shown.replace("$'new\\nline'", "").replace("$'end\\n'", ""))[-10:]

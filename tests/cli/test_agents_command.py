@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.conftest import Upskill
-from forking import COMMAND
+from cli.conftest import Upskill, wait
+from forking import COMMAND, Forker
 
 
 @pytest.fixture
@@ -132,38 +132,25 @@ def descendants(root: int) -> set[int]:
 
 
 @pytest.mark.parametrize("presses", [1, 2])
-def test_ctrl_c_ends_every_sandbox(tarn: Path, here: Path, environment: dict[str, str], presses: int) -> None:
+def test_ctrl_c_ends_every_sandbox(
+    tarn: Path, here: Path, environment: dict[str, str], forker: Forker, presses: int
+) -> None:
     student = script(here, {"replies": [shell("setsid sleep 600 & sleep 600")]})
-    process = subprocess.Popen(
-        [COMMAND, "eval", str(tarn), "-m", student, "--runs", "1"],
-        cwd=here,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        until = time.monotonic() + 60
-        while len(descendants(process.pid)) < 3 * 4 and time.monotonic() < until:
-            time.sleep(0.2)
-        inside = descendants(process.pid)
+    with forker.started(environment, "eval", str(tarn), "-m", student, "--runs", "1", cwd=here) as command:
+        wait(lambda: len(descendants(command.pid)) >= 3 * 4)
+        inside = descendants(command.pid)
         assert len(inside) >= 3 * 4, "three arms, each with bubblewrap, its init process and two sleepers"
         pressed = time.monotonic()
         for _ in range(presses):
-            process.send_signal(signal.SIGINT)
+            command.send(signal.SIGINT)
             time.sleep(0.05)
-        out, err = process.communicate(timeout=30)
+        done = command.wait()
         took = time.monotonic() - pressed
-    finally:
-        process.kill()
-    assert process.returncode == 130, err
+    assert done.returncode == 130, done.stderr
     assert took < 25, "5 s on an idle machine"
     if presses == 1:
-        assert "interrupted" in out
-    until = time.monotonic() + 5
-    while any(alive(pid) for pid in inside) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert [pid for pid in inside if alive(pid)] == []
+        assert "interrupted" in done.stdout
+    wait(lambda: [pid for pid in inside if alive(pid)] == [], seconds=5)
 
 
 def alive(pid: int) -> bool:

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import signal
-import subprocess
 import time
 from itertools import count
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import Upskill
-from forking import COMMAND, run_program
+from cli.conftest import Upskill, wait
+from forking import COMMAND, Forker, run_program
 from provider import Behaviour, Provider, ReceivedRequest
 
 BLOG_CASES = {
@@ -187,24 +186,21 @@ def test_an_expensive_plan_without_a_terminal_needs_yes(upskill: Upskill, kernel
 
 
 def test_ctrl_c_prints_the_table_so_far_and_leaves_a_readable_run_folder(
-    upskill: Upskill, kernel_skill: Path, here: Path, environment: dict[str, str]
+    upskill: Upskill, kernel_skill: Path, here: Path, environment: dict[str, str], forker: Forker
 ) -> None:
     cases = [{"input": f"Question {n}", "expected": {"contains": "9.0"}} for n in range(40)]
     (kernel_skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
     with Provider(lambda asked: Behaviour(text="9.0", latency=0.0 if asked.number < 9 else 30.0)) as provider:
         words = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--concurrency", "4"]
         words += ["--runs", "1"]
-        process = subprocess.Popen(
-            [COMMAND, *words], cwd=here, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        deadline = time.monotonic() + 60
-        while (len(provider.requests) < 12 or _lines(here) < 8) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        stopped = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        with forker.started(environment, *words, cwd=here) as command:
+            wait(lambda: len(provider.requests) >= 12 and _lines(here) >= 8)
+            stopped = time.monotonic()
+            command.send(signal.SIGINT)
+            done = command.wait()
         assert time.monotonic() - stopped < 20, "the answers would come after thirty; `make full` holds it to five"
-    assert process.returncode == 130, err
+    out, err = done.stdout, done.stderr
+    assert done.returncode == 130, err
     assert "interrupted after 12 of 80 answers" in out
     assert "Undecided on these 4 cases: any goes from 100% to 100%, 0 points" in out
     (folder,) = [path for path in (here / "runs").iterdir() if path.is_dir()]
@@ -236,7 +232,21 @@ def test_nothing_is_written_outside_the_run_folder(
     calls = "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat"
     words = ["eval", str(example_skill), "-m", f"scripted/{scripted_student}", "--runs", "2", "--json"]
     done = run_program(
-        ["strace", "-f", "-qq", "-y", "-s", "300", "-e", f"trace={calls}", "-o", str(log), COMMAND, *words],
+        [
+            "strace",
+            "-f",
+            "--seccomp-bpf",
+            "-qq",
+            "-y",
+            "-s",
+            "300",
+            "-e",
+            f"trace={calls}",
+            "-o",
+            str(log),
+            COMMAND,
+            *words,
+        ],
         cwd=here,
         env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)},
         timeout=300,
@@ -308,18 +318,16 @@ def test_min_lift_and_require_have_an_exit_code_of_their_own(upskill: Upskill, k
 
 
 def test_resume_goes_on_after_kill_9(
-    upskill: Upskill, kernel_skill: Path, here: Path, environment: dict[str, str]
+    upskill: Upskill, kernel_skill: Path, here: Path, environment: dict[str, str], forker: Forker
 ) -> None:
     cases = [{"input": f"Question {n}", "expected": {"contains": "9.0"}} for n in range(30)]
     (kernel_skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
     with Provider(lambda asked: Behaviour(text="9.0" if asked.has_skill else "no", latency=0.02)) as provider:
         words = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--runs", "1", "-q", "--json"]
-        process = subprocess.Popen([COMMAND, *words], cwd=here, env=environment, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while len(provider.requests) < 20 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.kill()
-        process.wait()
+        with forker.started(environment, *words, cwd=here) as command:
+            wait(lambda: len(provider.requests) >= 20)
+            command.send(signal.SIGKILL)
+            assert command.wait().returncode == -signal.SIGKILL
         (folder,) = [path for path in (here / "runs").iterdir() if path.is_dir()]
         finished = (folder / "trials.jsonl").read_text().count("\n")
         asked = len(provider.requests)

@@ -2,19 +2,22 @@
 
 import json
 import re
-import subprocess
-import time
+import signal
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from forking import COMMAND
+from cli.conftest import wait
+from forking import Forker, Started
 from provider import Behaviour, Provider, ReceivedRequest
 
 CASES = 6
 CALLS = CASES * 2
 """Of one evaluation: two arms, one repeat."""
+WAITING = re.compile(r"waiting for [1-3] answers? that another evaluation has asked for")
 
 
 @pytest.fixture
@@ -31,18 +34,30 @@ def _answer(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text=f"{'7413' if asked.has_skill else 'no'}, said as number {asked.number}", latency=0.5)
 
 
-def _started(here: Path, environment: dict[str, str], url: str, *words: str) -> "subprocess.Popen[str]":
-    command = [COMMAND, "eval", "port", "-m", "any", "--base-url", url, "--runs", "1", "--json", *words]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=here, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
-    )
+def _words(url: str, *words: str) -> tuple[str, ...]:
+    return ("eval", "port", "-m", "any", "--base-url", url, "--runs", "1", "--json", *words)
 
 
-def _results(here: Path, environment: dict[str, str], url: str, *words: str, count: int = 3) -> list[dict[str, Any]]:
-    started = [_started(here, environment, url, *words) for _ in range(count)]
-    ended = [process.communicate(timeout=90) for process in started]
-    return [json.loads(said) for said, _ in ended]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Side:
+    """Where evaluations run side by side."""
+
+    forker: Forker
+    here: Path
+    environment: dict[str, str]
+
+    def started(self, url: str, *words: str) -> AbstractContextManager[Started]:
+        return self.forker.started(self.environment, *_words(url, *words), cwd=self.here)
+
+    def results(self, url: str, *words: str, count: int = 3) -> list[dict[str, Any]]:
+        with ExitStack() as stack:
+            commands = [stack.enter_context(self.started(url, *words)) for _ in range(count)]
+            return [json.loads(command.wait().stdout) for command in commands]
+
+
+@pytest.fixture
+def side(forker: Forker, here: Path, environment: dict[str, str]) -> Side:
+    return Side(forker=forker, here=here, environment=environment)
 
 
 def _answers(here: Path) -> list[set[tuple[str, str, str]]]:
@@ -53,9 +68,9 @@ def _answers(here: Path) -> list[set[tuple[str, str, str]]]:
 
 
 @pytest.mark.usefixtures("port_skill")
-def test_three_evaluations_at_once_buy_every_answer_once(here: Path, environment: dict[str, str]) -> None:
+def test_three_evaluations_at_once_buy_every_answer_once(side: Side, here: Path) -> None:
     with Provider(_answer) as provider:
-        results = _results(here, environment, provider.url)
+        results = side.results(provider.url)
         assert len(provider.requests) == CALLS
     assert len({json.dumps(result["students"][0]["lifts"]) for result in results}) == 1
     first, *others = _answers(here)
@@ -65,27 +80,22 @@ def test_three_evaluations_at_once_buy_every_answer_once(here: Path, environment
 
 @pytest.mark.full
 @pytest.mark.usefixtures("port_skill")
-def test_whoever_asks_anew_waits_for_nobody_and_takes_nothing(here: Path, environment: dict[str, str]) -> None:
+def test_whoever_asks_anew_waits_for_nobody_and_takes_nothing(side: Side) -> None:
     with Provider(_answer) as provider:
-        _results(here, environment, provider.url, "--fresh", count=2)
+        side.results(provider.url, "--fresh", count=2)
         assert len(provider.requests) == 2 * CALLS
 
 
 @pytest.mark.usefixtures("port_skill")
-def test_when_the_one_that_buys_is_killed_the_other_goes_on(here: Path, environment: dict[str, str]) -> None:
-    with Provider(lambda asked: Behaviour(fault="stall") if asked.number <= 3 else _answer(asked)) as provider:
-        killed = _started(here, environment, provider.url, "--concurrency", "3")
-        deadline = time.monotonic() + 60
-        while len(provider.requests) < 3 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        other = _started(here, environment, provider.url)
-        assert other.stderr is not None
-        try:
-            waiting = next((line for line in other.stderr if "waiting" in line), "")
-            assert re.search(r"waiting for [1-3] answers? that another evaluation has asked for", waiting)
-        finally:
-            killed.kill()
-            killed.communicate()
-        said, _ = other.communicate(timeout=60)
+def test_when_the_one_that_buys_is_killed_the_other_goes_on(side: Side) -> None:
+    with (
+        Provider(lambda asked: Behaviour(fault="stall") if asked.number <= 3 else _answer(asked)) as provider,
+        side.started(provider.url, "--concurrency", "3") as killed,
+    ):
+        wait(lambda: len(provider.requests) >= 3)
+        with side.started(provider.url) as other:
+            wait(lambda: WAITING.search(other.stderr))
+            killed.send(signal.SIGKILL)
+            said = other.wait().stdout
         assert len(provider.requests) == CALLS + 3
     assert json.loads(said)["students"][0]["lifts"][0]["mean"] == 1.0

@@ -59,7 +59,11 @@ def both(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
         yield both
 
 
-def test_a_generate_that_is_killed_at_any_stage_goes_on_and_buys_nothing_twice(both: Both, tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.full)], ids=["every third", "every"])
+def test_a_generate_that_is_killed_at_any_stage_goes_on_and_buys_nothing_twice(
+    both: Both, tmp_path: Path, share: int
+) -> None:
+    both.answered.clear()
     whole = tmp_path / "whole"
     whole.mkdir()
     done = both.generate(whole, *both.words())
@@ -71,7 +75,7 @@ def test_a_generate_that_is_killed_at_any_stage_goes_on_and_buys_nothing_twice(b
     # The first call of every stage, and one in the middle of the longest.
     stages = sorted({uninterrupted.index(kind) for kind in dict.fromkeys(uninterrupted)} | {len(uninterrupted) - 3})
     stages.append(uninterrupted.index("edits") + 1)
-    for stage in dict.fromkeys(stages):
+    for stage in sorted({*stages}, reverse=True)[::share]:
         both.answered.clear()
         both.kill_at = stage
         cwd = tmp_path / f"killed-{stage}"

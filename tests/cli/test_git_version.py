@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from upskill.errors import UpskillError, UsageError
-from upskill.storage import NotInCommit, open_git_version, read_skill
+from upskill.storage import NotInCommit, git_version, open_git_version, read_skill
 from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.evaluating.previous_version import SameVersion, opened_previous, read_compare, recorded_revision
 
@@ -177,6 +177,20 @@ def _leaving(repository: Repository) -> str:
     return repository.commit_tree(f"100644 blob {text}\tSKILL.md\n040000 tree {inner}\t..\n")
 
 
+def _dot(repository: Repository) -> str:
+    text = repository.blob(TEXT.format(2).encode())
+    return repository.commit_tree(f"100644 blob {text}\tSKILL.md\n100644 blob {text}\t.\n")
+
+
+def _damaged(repository: Repository) -> str:
+    """The older blob is lost."""
+    blob = repository.git("rev-parse", "HEAD:skills/port/SKILL.md")
+    (repository.skill / "SKILL.md").write_text(TEXT.format(2))
+    repository.commit()
+    (repository.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    return "HEAD~1"
+
+
 def _many_files(repository: Repository) -> str:
     text = repository.blob(TEXT.format(2).encode())
     return repository.commit_tree("".join(f"100644 blob {text}\t{number}.md\n" for number in range(10_001)))
@@ -210,6 +224,10 @@ def _large_file_storage(repository: Repository) -> str:
         (_broken, "port: this skill cannot be used", "another version"),
         (_linked, "port: this skill cannot be used", "another version"),
         (_leaving, "'../escaped.md' is no name of a file inside a skill", None),
+        (_dot, "'.' is no name of a file inside a skill", None),
+        (_damaged, "git:HEAD~1: git has no content of SKILL.md", "git fsck"),
+        (lambda _: "HEAD..HEAD", "git:HEAD..HEAD: is not one commit", "git:HEAD~1"),
+        (lambda _: "^HEAD", "git:^HEAD: is not one commit", "git:HEAD~1"),
         (_through_a_link, "the older version cannot be written", None),
         (_many_files, "this folder is too large for a skill", "check the folder"),
         (_many_bytes, "this folder is too large for a skill", "check the folder"),
@@ -228,6 +246,25 @@ def test_what_cannot_be_compared_with_is_refused_in_one_line_and_leaves_nothing(
     assert (hint in (error.hint or "")) if hint else error.hint is None
     assert list(place.iterdir()) == []
     assert not list(place.parent.rglob("escaped.md"))
+
+
+def test_no_setting_of_a_partial_clone_makes_git_run_a_program(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository.skill / "SKILL.md").write_text(TEXT.format(1))
+    repository.commit()
+    reference, ran = _damaged(repository), tmp_path / "ran"
+    for name, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::touch {ran}",
+        "protocol.ext.allow": "always",
+    }.items():
+        repository.git("config", name, value)
+    monkeypatch.setitem(git_version._QUIET, "GIT_NO_LAZY_FETCH", "0")  # as where git does not know it
+    refused(repository, reference)
+    assert not ran.exists()
 
 
 def test_without_git_or_where_it_does_not_trust_the_owner_its_absence_or_its_advice_is_said(

@@ -2,12 +2,9 @@
 
 import base64
 import json
-import os
 import signal
 import stat
 import struct
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from cli.conftest import make_port_skill
-from forking import COMMAND
+from cli.conftest import make_port_skill, wait
+from forking import Done, Forker
 from provider import Behaviour, Provider, ReceivedRequest
 
 KEY = "canary/7Qz+4Kx9" + "LmW2=vT8pR"
@@ -65,40 +62,21 @@ def skill(here: Path) -> Path:
     return make_port_skill(here, cases=CASES)
 
 
-def _end_with(number: int, here: Path, environment: dict[str, str]) -> tuple[int, str, str]:
+def _end_with(number: int, here: Path, environment: dict[str, str], forker: Forker) -> Done:
     """What is left of an evaluation that is ended by a signal once the engine has written samples."""
+    variables = {
+        **environment,
+        "UPSKILL_ENDPOINT_KEY": KEY,
+        "UPSKILL_MAX_RETRIES": "0",
+        "TMPDIR": str(here),
+        "XDG_DATA_HOME": str(here / "data"),
+    }
     with Provider(_echo) as provider:
-        words = ["eval", "skills/port", "-m", "any", "--base-url", provider.url, "--runs", "3", "--yes"]
-        process = subprocess.Popen(
-            [COMMAND, *words],
-            cwd=here,
-            env={
-                **environment,
-                "UPSKILL_ENDPOINT_KEY": KEY,
-                "UPSKILL_MAX_RETRIES": "0",
-                "TMPDIR": str(here),
-                "XDG_DATA_HOME": str(here / "data"),
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            umask=0o022,
-        )
-        try:
-            deadline = time.monotonic() + 90
-            while len(_samples(here)) < FLUSHED:
-                assert process.poll() is None, process.communicate()
-                assert time.monotonic() < deadline, "the engine has written no samples"
-                time.sleep(0.05)
-            process.send_signal(number)
-            out, err = process.communicate(timeout=30)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-    return process.returncode, out, err
+        words = ("eval", "skills/port", "-m", "any", "--base-url", provider.url, "--runs", "3", "--yes")
+        with forker.started(variables, *words, cwd=here) as command:
+            wait(lambda: len(_samples(here)) >= FLUSHED, seconds=90)
+            command.send(number)
+            return command.wait()
 
 
 def _samples(folder: Path) -> list[str]:
@@ -143,13 +121,13 @@ def _modes(folder: Path, *patterns: str) -> list[int]:
 
 
 def test_a_key_that_a_server_sends_back_is_in_no_file_after_a_kill(
-    skill: Path, here: Path, home: Path, environment: dict[str, str]
+    skill: Path, here: Path, home: Path, environment: dict[str, str], forker: Forker
 ) -> None:
-    code, out, err = _end_with(signal.SIGKILL, here, environment)
-    assert code == -signal.SIGKILL
+    done = _end_with(signal.SIGKILL, here, environment, forker)
+    assert done.returncode == -signal.SIGKILL
     assert len(_samples(here)) >= FLUSHED
     assert _holding_the_key(here.parent) == []
-    assert KEY not in out + err
+    assert KEY not in done.stdout + done.stderr
     (run,) = (here / "runs").glob("*-port-*")
     assert _modes(run.parent, f"{run.name}", "*/trials.jsonl", "*/logs", "*/logs/*.eval") == [
         0o700,

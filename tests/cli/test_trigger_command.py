@@ -46,7 +46,17 @@ def test_prompts_are_written_measured_and_shown(
     upskill: Upskill, here: Path, gauge_care: Path, urls: tuple[str, str]
 ) -> None:
     writes, routes = urls
-    written = upskill("trigger", SKILL.name, "--write", "-m", "big", "--base-url", writes, "--prompts", "2+10")
+    writing = ("trigger", SKILL.name, "--write", "-m", "big", "--base-url", writes, "--prompts", "2+10")
+    planned = json.loads(upskill(*writing, "--dry-run", "--json").stdout)
+    assert planned.pop("estimate").keys() == {"calls", "price", "minutes"}
+    assert planned == {
+        "schema": "upskill.triggers_plan/1",
+        "skill": SKILL.name,
+        "writer": {"name": "big", "model": planned["writer"]["model"]},
+        "prompts": "2+10",
+        "path": f"{SKILL.name}/evals/triggers.json",
+    }
+    written = upskill(*writing)
     assert written.returncode == 0, written.stderr
     assert written.stdout.splitlines() == [
         "12 prompts that should load the skill, 12 near misses; 20 of them held out",
@@ -87,14 +97,15 @@ def test_prompts_are_written_measured_and_shown(
 
 def test_a_skill_without_prompts_gets_them_first(upskill: Upskill, gauge_care: Path, urls: tuple[str, str]) -> None:
     writes, routes = urls
-    done = upskill(
-        "trigger", SKILL.name, "-m", "small", "--base-url", routes, "--test-gen-model", "big", "--test-gen-base-url",
-        writes, "-q",
-    )  # fmt: skip
+    words = ("trigger", SKILL.name, "-m", "small", "--test-gen-model", "big", "--test-gen-base-url", writes)
+    done = upskill(*words, UPSKILL_BASE_URL=routes)
     assert done.returncode in (0, 3), done.stderr
-    assert done.stdout.startswith(f"{SKILL.name}: small: ")
-    assert "answers: " not in done.stderr
+    asked = f"models are asked at {routes} (UPSKILL_BASE_URL)"
+    assert done.stderr.startswith(f"{asked}\n"), "before anything is sent there"
     assert (gauge_care / "evals" / "triggers.json").is_file()
+    again = upskill(*words, "-q", UPSKILL_BASE_URL=routes)
+    assert again.stdout.startswith(f"{SKILL.name}: small: ")
+    assert "answers: " not in again.stderr
 
 
 def test_what_cannot_be_measured_is_refused_before_anything_is_asked(upskill: Upskill, gauge_care: Path) -> None:
@@ -110,4 +121,5 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(upskill: Up
     )
     chat = upskill("trigger", SKILL.name, "-m", "scripted/x.yaml", "--harness", "chat")
     assert "a model cannot load a skill" in chat.stderr
+    assert "[auto|agent|codex|claude-code|opencode]" in upskill("trigger", "--help").stdout
     assert upskill("trigger", SKILL.name, "--replace").returncode == 2

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from engine.agents import is_first, shell, tool_call, turns
 from engine.conftest import Make, Run
+from engine.tool_students import is_first, shell, tool_call, turns
 from provider import Behaviour, ReceivedRequest
 from upskill import checks, trials
 from upskill.domain import Errored, Scored, Trial

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.agents import call, is_first, shell, tool_call, turns
 from engine.conftest import CommandResult, Make, Run
+from engine.tool_students import call, is_first, shell, tool_call, turns
 from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
 from upskill.workflows.evaluating.report import read_report

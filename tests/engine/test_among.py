@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.agents import is_first, tool_call
 from engine.conftest import Make, Run
+from engine.tool_students import is_first, tool_call
 from provider import Behaviour, ReceivedRequest
 from typing_again import typed_again
 from upskill.domain import Errored

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from engine.agents import shell, turns
 from engine.conftest import Make, Run
+from engine.tool_students import shell, turns
 from upskill.domain import Scored
 
 CASE = [("Write made.txt.", {"file": "made.txt"})]

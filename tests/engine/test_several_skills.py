@@ -71,6 +71,7 @@ def test_an_edited_skill_is_compared_a_new_one_measured_an_equal_one_left_out_an
     assert [arm.arm for arm in found["edited"].evaluation.students[0].arms] == ["previous", "with_skill"]
     assert [arm.arm for arm in found["new"].evaluation.students[0].arms] == ["baseline", "with_skill"]
     assert found["new"].is_new
+    assert f"the old version is commit {str(found['edited'].commit)[:12]}" in found["edited"].evaluation.notes
     record = read_run(Path(found["edited"].evaluation.run))
     assert record.previous_source == f"git:{found['edited'].commit}"
     assert found["kept"].commit == found["edited"].commit

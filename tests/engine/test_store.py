@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.agents import is_first, tool_call
 from engine.conftest import Make
+from engine.tool_students import is_first, tool_call
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Trial
 from upskill.models import MeteredClient

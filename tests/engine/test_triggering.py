@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.agents import tool_call
+from engine.tool_students import tool_call
 from engine.trigger_router import Chances, TriggerRouter
 from provider import Behaviour, Provider
 from upskill.domain.other_skills import read_among

@@ -5,8 +5,8 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
-from engine.agents import call, is_first, shell, tool_call, turns
 from engine.conftest import Make, Run
+from engine.tool_students import call, is_first, shell, tool_call, turns
 from provider import Behaviour, Provider
 from upskill.domain import Scored
 from upskill.storage import RunFolder, default_store_path

@@ -7,7 +7,7 @@ import random
 import re
 from dataclasses import dataclass, field
 
-from engine.agents import is_first, tool_call
+from engine.tool_students import is_first, tool_call
 from provider import Behaviour, ReceivedRequest
 
 _ENTRY = re.compile(r"^- (?P<name>[\w-]+): (?P<description>.*) \((?P<path>[^()]*SKILL\.md)\)$", re.MULTILINE)

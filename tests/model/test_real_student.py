@@ -13,7 +13,19 @@ def test_the_example_skill_helps_a_real_local_model(local_model: str, tmp_path: 
     trace = tmp_path / "strace.log"
     command = [COMMAND, "eval", "examples/tarnctl", "--model", "smollm2", "--base-url", local_model, "--json"]
     done = run_program(
-        ["strace", "-f", "-qq", "-e", "trace=connect", "-o", str(trace), *command, "--runs-dir", str(tmp_path)],
+        [
+            "strace",
+            "-f",
+            "--seccomp-bpf",
+            "-qq",
+            "-e",
+            "trace=connect",
+            "-o",
+            str(trace),
+            *command,
+            "--runs-dir",
+            str(tmp_path),
+        ],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
         timeout=300,

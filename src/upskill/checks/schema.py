@@ -47,7 +47,7 @@ def schema_problems(schema: Json) -> list[str]:
         for error in _first_errors(Draft202012Validator.META_SCHEMA, schema, most=1, seconds=SECONDS_TO_READ):
             return [f"is not a JSON Schema: {' '.join(str(error.message)[:1_000].split())[:200]}"]
         for value in _ONE_OF_EACH_TYPE:
-            _first_errors(schema, value, most=1)
+            _first_errors(schema, value, most=1, seconds=SECONDS)
     except RecursionError:
         return ["refers to itself without end"]
     except TimeoutError:
@@ -63,13 +63,13 @@ def schema_errors(schema: Json, value: Json) -> list[str]:
     A schema that takes too long raises `TimeoutError`, as a pattern does: it is a fault of the case, not of an answer.
     """
     try:
-        found = _first_errors(schema, value, most=MOST_ERRORS_SHOWN)
+        found = _first_errors(schema, value, most=MOST_ERRORS_SHOWN, seconds=SECONDS)
     except (ArithmeticError, ValueError, RecursionError) as error:  # as for a multiple of NaN
         return [f"the value cannot be compared ({type(error).__name__})"]
     return [f"{error.json_path}: {' '.join(str(error.message)[:1_000].split())[:160]}" for error in found]
 
 
-def _first_errors(schema: Any, value: Json, *, most: int, seconds: float = SECONDS) -> list[Any]:
+def _first_errors(schema: Any, value: Json, *, most: int, seconds: float) -> list[Any]:
     allow_seconds(seconds)
     return list(islice(errors_of(schema, value, pattern=_pattern, uniqueItems=_unique_items), most))
 

@@ -2,17 +2,14 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from upskill.cli import options
 from upskill.cli.live_display import StepProgress
-from upskill.cli.output import ask_to_spend, console, named, print_json, print_lines
+from upskill.cli.output import ask_to_spend, console, print_json, print_lines
+from upskill.cli.writing import show_writing_plan
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
-
-if TYPE_CHECKING:
-    from upskill.workflows.generating.write_cases import WritingPlan
 
 
 @click.group("cases")
@@ -147,8 +144,15 @@ def write(
         replace=replace,
     )
     if dry_run:
-        announce = partial(print_lines, err=True)
-        _show_plan(plan_cases(order, chosen.values, announce=announce, needs_key=False), as_json=as_json)
+        plan = plan_cases(order, chosen.values, announce=partial(print_lines, err=True), needs_key=False)
+        show_writing_plan(
+            plan,
+            amount=f"{order.counts} cases",
+            as_json=as_json,
+            wanted={"cases": str(order.counts)},
+            schema="upskill.cases_plan/1",
+            notes=plan.notes,
+        )
         return EXIT_DONE
     with TimedProgress(quiet=quiet, no_color=no_color) as progress:
         found = cases_for_skill(
@@ -162,7 +166,7 @@ def write(
             found.plan.skill,
             found.cases,
             path=str(found.plan.target),
-            writer=found.plan.writer.name,
+            writer=found.plan.writer.endpoint.name,
             dropped=found.dropped,
             bought=found.bought,
             notes=found.plan.notes,
@@ -173,24 +177,3 @@ def write(
     print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.plan.notes)), err=True)
     print_lines(f"Saved to {found.plan.target}")
     return EXIT_DONE
-
-
-def _show_plan(plan: "WritingPlan", *, as_json: bool) -> None:
-    counts = str(plan.order.counts)
-    if as_json:
-        found = {
-            "schema": "upskill.cases_plan/1",
-            "skill": plan.skill.name,
-            "writer": {"name": plan.writer.name, "model": plan.writer.model},
-            "cases": counts,
-            "path": str(plan.target),
-            "estimate": plan.estimate.as_json(),
-        }
-        print_json(found)
-        return
-    print_lines(
-        f"{counts} cases for {plan.skill.name} by {named(plan.writer)}",
-        plan.estimate.words,
-        f"to be saved to {plan.target}",
-        *(f"note: {note}" for note in plan.notes),
-    )

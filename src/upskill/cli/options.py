@@ -117,15 +117,22 @@ TEACHER_BASE_URL = click.option(
 )
 
 
-def harness(*, auto: str) -> Option:
-    """`auto` says in the help when students get tools by default."""
-    from upskill.domain.harness import harness_choices
+def harness(*, auto: str, with_tools: bool = False) -> Option:
+    """`auto` says in the help when students get tools by default.
 
+    `with_tools` lists only harnesses that have some. Others can be typed all the same: the workflow says what is wrong.
+    """
+    from upskill.domain.harness import HARNESSES, harness_choices
+
+    choices = harness_choices()
+    listed = [name for name in choices if not with_tools or name == "auto" or HARNESSES[name].with_tools]
+    text_only = "" if with_tools else "chat in text only, "
     return click.option(
         "--harness",
-        type=click.Choice(harness_choices()),
-        help="How models work: chat in text only, agent with tools in a sandbox, the others in a coding agent that "
-        f"you have installed.  [default: auto, {auto}]",
+        type=click.Choice(choices),
+        metavar=f"[{'|'.join(listed)}]",
+        help=f"How models work: {text_only}agent with tools in a sandbox, the others in a coding agent that you have "
+        f"installed.  [default: auto, {auto}]",
     )
 
 

@@ -9,6 +9,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import ask_to_spend, console, named, next_lines, print_json, print_lines
+from upskill.cli.writing import show_writing_plan
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 @click.option("--test-gen-base-url", metavar="URL", help="An OpenAI-compatible server for --test-gen-model.")
 @click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
 @click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
-@options.harness(auto="agent")
+@options.harness(auto="agent", with_tools=True)
 @options.AGENT_BIN
 @options.among(f"Measure it again beside other skills: {options.OTHER_SKILLS}")
 @options.SANDBOX
@@ -175,10 +176,12 @@ def _write(
     chosen = options.resolved(settings)
     if dry_run:
         plan = plan_triggers(order, chosen.values, announce=partial(print_lines, err=True), needs_key=False)
-        print_lines(
-            f"{2 * order.counts.of_a_kind} trigger prompts for {plan.skill.name} by {named(plan.writer)}",
-            plan.estimate.words,
-            f"to be saved to {plan.target}",
+        show_writing_plan(
+            plan,
+            amount=f"{2 * order.counts.of_a_kind} trigger prompts",
+            as_json=as_json,
+            wanted={"prompts": str(order.counts)},
+            schema="upskill.triggers_plan/1",
         )
         return EXIT_DONE
     with TimedProgress(quiet=quiet, no_color=no_color) as progress:
@@ -193,7 +196,7 @@ def _write(
             found.plan.skill,
             found.prompts,
             path=str(found.plan.target),
-            writer=found.plan.writer.name,
+            writer=found.plan.writer.endpoint.name,
             disputed=found.disputed,
             dropped=found.dropped,
             bought=found.bought,

@@ -37,6 +37,7 @@ def evaluate_skills(
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
+    accept_findings: bool = False,
     yes: bool = False,
     **settings: object,
 ) -> SkillsResult:
@@ -67,6 +68,7 @@ def evaluate_skills(
             sandbox=backend_of(sandbox),
             among=among_of(among),
             agent_bin=None if agent_bin is None else Path(agent_bin),
+            accept_findings=accept_findings,
         )
         progress = Interruptible()
         planned = plan_skills(folders, order, settings=chosen.values, progress=progress)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import PurePosixPath
+from shlex import quote
 
 from rich.console import Console
 from rich.text import Text
@@ -91,6 +92,7 @@ def show_compared(found: ComparedSkills, console: Console, *, every_note: bool =
     lines.append(Text(spent_words(found.bought), style="dim"))
     if unmet := unmet_words(found):
         lines.append(Text(unmet, style="yellow"))
+    lines += [Text(line, style="yellow") for line in _dangers(found.skills)]
     notes = [(one.name, note) for one in found.skills if one.evaluation for note in result_notes(one.evaluation)]
     wanted = [(name, note.text) for name, note in notes if note.must_show and not note.text.startswith("not met: ")]
     lines += [Text(line, style="yellow") for line in by_skill(wanted)]
@@ -102,6 +104,14 @@ def show_compared(found: ComparedSkills, console: Console, *, every_note: bool =
         lines.append(Text(f"{count(len(others), 'more note')}: add --verbose", style="dim"))
     lines += map(Text, _saved(found))
     print_lines(lines, console)
+
+
+def _dangers(skills: Sequence[ComparedSkill]) -> Iterator[str]:
+    """What a person should read before an agent does, a line for each skill that has such a thing."""
+    for one in skills:
+        dangers = sum(finding.severity == "danger" for finding in one.findings or ())
+        if dangers:
+            yield f"{one.name}: {count(dangers, 'danger')} in its files; read them: upskill lint {quote(one.folder)}"
 
 
 def _saved(found: ComparedSkills) -> Iterator[str]:

@@ -6,6 +6,7 @@ skill when the folder is read.
 """
 
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -42,13 +43,15 @@ _OTHER_REPOSITORY = (
 """Variables that name another repository than the one that holds the skill. A hook of git sets some."""
 _QUIET = {
     "GIT_NO_LAZY_FETCH": "1",
+    # For git that does not know GIT_NO_LAZY_FETCH: no protocol is allowed, whatever the settings of a repository say.
+    "GIT_ALLOW_PROTOCOL": "",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
-# Git before 2.44 does not know GIT_NO_LAZY_FETCH, but sends nothing by a protocol that is not allowed.
-_COMMAND = ("git", "--no-pager", "-c", "protocol.allow=never", "-c", "safe.bareRepository=explicit")
+_COMMAND = ("git", "--no-pager", "-c", "safe.bareRepository=explicit")
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class NotInCommit(UsageError):
@@ -113,6 +116,8 @@ def _commit(root: Path, reference: str, shown: str) -> str:
     if not reference or reference.startswith("-") or any(ord(one) < 32 for one in reference):
         raise UsageError(f"{shown}: is not a revision", hint="write --compare git:REF, for example git:HEAD~1")
     commit = _asked(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
+    if commit is not None and _ID.fullmatch(commit) is None:  # a range names several commits
+        raise UsageError(f"{shown}: is not one commit", hint="write --compare git:REF, for example git:HEAD~1")
     if commit is not None:
         return commit
     if _asked(root, "rev-parse", "--is-shallow-repository") == "true":
@@ -135,9 +140,11 @@ def _entries(root: Path, tree: str, shown: str) -> list[_Entry] | None:
         facts, _, name = line.partition(b"\t")
         mode, _, id, size = facts.decode("ascii").split()
         path = PurePosixPath(os.fsdecode(name))
-        if path.parts[0].casefold() in NOT_FOR_STUDENTS or not NEVER_PART_OF_A_SKILL.isdisjoint(path.parts):
+        if "".join(path.parts[:1]).casefold() in NOT_FOR_STUDENTS or not NEVER_PART_OF_A_SKILL.isdisjoint(path.parts):
             continue
         _require_usable(mode, os.fsdecode(name), shown)
+        if not size.isdecimal():  # git writes BAD
+            raise _no_content(path, shown)
         entries.append(_Entry(mode=mode, id=id, size=int(size), path=path))
         total += int(size)
         if len(entries) > MOST_FILES or total > MOST_BYTES:
@@ -198,13 +205,17 @@ def _object(process: "subprocess.Popen[bytes]", entry: _Entry, shown: str) -> by
     assert out is not None
     head = out.readline(200).split()
     if len(head) != 3 or head[0] != entry.id.encode() or int(head[2]) != entry.size:
-        raise EngineError(
-            f"{shown}: git has no content of {on_one_line(str(entry.path))}",
-            hint="`git fsck` shows whether the repository is damaged",
-        )
+        raise _no_content(entry.path, shown)
     data = out.read(entry.size)
     out.read(1)
     return data
+
+
+def _no_content(path: PurePosixPath, shown: str) -> EngineError:
+    return EngineError(
+        f"{shown}: git has no content of {on_one_line(str(path))}",
+        hint="`git fsck` shows whether the repository is damaged",
+    )
 
 
 def _asked(root: Path, *words: str) -> str | None:

@@ -77,7 +77,7 @@ class RunRecord:
     skill_source: str
     """The path of the skill, relative to the run folder."""
     previous_source: str | None = None
-    """The path of the older version of `--compare`."""
+    """The older version of `--compare`: its path, or `git:` and the id of a commit."""
     previous_digest: str | None = None
     case_source: str
     """The path of the case file, relative to the run folder."""

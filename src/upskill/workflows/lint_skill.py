@@ -9,10 +9,10 @@ from upskill.domain.finding import Finding, RuleInfo
 from upskill.domain.folder_contents import FolderContents
 from upskill.domain.linted_skill import LintResult, OtherSkill
 from upskill.errors import SkillInvalid
-from upskill.shipping import lint_skill
-from upskill.shipping.dangers.rules import _UNREADABLE as UNREADABLE
-from upskill.shipping.dangers.rules import RULES as DANGER_RULES
+from upskill.shipping import ALL_RULES, lint_skill
+from upskill.shipping.dangers.rule import Rule
 from upskill.shipping.lint.overlap import Catalogue
+from upskill.shipping.lint.rule import LintRule
 from upskill.shipping.lint.rules import RULES as LINT_RULES
 from upskill.shipping.lint.rules import in_order, skill_head
 from upskill.storage.linted_folder import read_folder, skill_folders
@@ -43,12 +43,8 @@ def lint(folder: Path, *, others: Others | None = None) -> LintResult:
 
 def all_rules() -> tuple[RuleInfo, ...]:
     """Every rule that `lint` knows, dangers first."""
-    dangers = (
-        RuleInfo(id=one.id, severity=one.severity, reason=one.reason, remedy=one.remedy)
-        for one in (*DANGER_RULES, UNREADABLE)
-    )
-    others = (RuleInfo(id=one.id, severity=one.severity, reason=one.reason, remedy=one.remedy) for one in LINT_RULES)
-    return (*dangers, *others)
+    rules: tuple[Rule | LintRule, ...] = (*ALL_RULES, *LINT_RULES)
+    return tuple(RuleInfo(id=one.id, severity=one.severity, reason=one.reason, remedy=one.remedy) for one in rules)
 
 
 def folders_of(paths: Iterable[Path]) -> Iterator[Path]:

@@ -70,4 +70,4 @@ def findings_in(shared: SharedSkill, evidence: dict[str, NewFile]) -> tuple[Find
     if linted.digest != shared.skill.digest:
         raise UsageError(f"{shared.skill.name}: changed while it was being read", hint="try again")
     planted = search_skill({name: file.data for name, file in evidence.items()})
-    return (*(one for one in planted if one.severity == "danger"), *linted.findings)
+    return tuple(dict.fromkeys((*(one for one in planted if one.severity == "danger"), *linted.findings)))

@@ -99,7 +99,8 @@ def test_what_is_cut_hides_nothing() -> None:
     assert run_check("commands", "echo", calls=calls).passed
 
 
-def test_a_pattern_that_takes_too_long_is_a_fault_and_not_per_command() -> None:
+def test_a_pattern_that_takes_too_long_is_a_fault_and_not_per_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("upskill.checks.regex.SECONDS", 0.2)
     began = time.monotonic()
     with pytest.raises(TimeoutError):
         run_check("commands", {"not_ran": "(a|aa)+$b?c"}, calls=[shell("a" * 40 + f"b{n}") for n in range(100)])
@@ -127,10 +128,10 @@ def test_a_pattern_that_takes_too_long_is_a_fault_and_not_per_command() -> None:
     ],
 )
 def test_any_line_is_split_in_little_time(line: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     simple_commands(line)
     simple_commands(f"bash -c {line}")
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(

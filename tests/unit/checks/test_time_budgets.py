@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from upskill.checks import KINDS, check_problems, grade
+from upskill.checks import KINDS, check_problems, grade, regex
 from upskill.checks.qualifying import qualify
 from upskill.checks.qualifying.states import MOST_TOO_SLOW
 from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
 from upskill.errors import SkillInvalid
+from upskill.storage import cases as case_files
 from upskill.storage import read_case_file
 
 from .cases import skill
@@ -21,6 +22,15 @@ RUNAWAY = "^(a|a)*$"
 SKILL = skill()
 MERSENNE = 2**61 - 1
 """Every multiple of it has the hash 0."""
+MOMENT = 0.6
+"""A budget that is long enough for what people write, and shorter than the real one: what is waited for is its end."""
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOMENT < regex.SECONDS <= 2, "who waits longer than that thinks that it hangs"
+    monkeypatch.setattr(regex, "SECONDS", MOMENT)
+    monkeypatch.setattr("upskill.checks.schema.SECONDS", MOMENT)
 
 
 def _doubled(kind: str, leaf: Json) -> dict[str, Json]:
@@ -28,6 +38,7 @@ def _doubled(kind: str, leaf: Json) -> dict[str, Json]:
     return {**parts, "a40": leaf}
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("kind", ["allOf", "anyOf"])
 def test_a_schema_that_doubles_forty_times_is_a_problem_of_the_case(kind: str) -> None:
     schema: Json = {"$ref": "#/$defs/a0", "$defs": _doubled(kind, kind == "allOf")}
@@ -39,6 +50,7 @@ def test_a_schema_that_doubles_forty_times_is_a_problem_of_the_case(kind: str) -
     assert time.process_time() - began < 8
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     ("schema", "answer"),
     [
@@ -97,6 +109,7 @@ def _case(number: int, *, patterns: int, pattern: str, reference: str) -> Case:
     return Case(id=f"c{number}", prompt=f"p {number}", checks=checks, reference=Answer(text=reference))
 
 
+@pytest.mark.usefixtures("hurried")
 def test_a_case_ends_at_its_first_slow_pattern_and_a_few_such_cases_end_the_check() -> None:
     cases = [_case(n, patterns=50, pattern="^(a|a)+$", reference="a" * 60 + "!") for n in range(MOST_TOO_SLOW + 2)]
     began = time.process_time()
@@ -118,7 +131,11 @@ def test_patterns_that_are_slow_only_together_are_too_slow() -> None:
     assert "take more than 5 s" in known.reasons[0].saw or "takes too long" in known.reasons[0].saw
 
 
-def test_a_file_of_schemas_that_are_each_given_up_is_refused_as_a_whole(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("hurried")
+def test_a_file_of_schemas_that_are_each_given_up_is_refused_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(case_files, "_MOST_SLOW_SECONDS", 2 * MOMENT)
     schema: Json = {"$ref": "#/$defs/a0", "$defs": _doubled("allOf", True)}
     case = {"input": "p", "checks": [{"json": {"schema": schema}}] * 5}
     (tmp_path / "cases.json").write_text(json.dumps({"cases": [case] * 50}))

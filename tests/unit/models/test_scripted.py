@@ -280,7 +280,8 @@ def test_properties_and_counts_in_a_pattern_are_no_placeholders(tmp_path: Path) 
     assert told(script, "q", "a ABC d") == "ABC"
 
 
-def test_a_pattern_that_never_ends_is_given_up(tmp_path: Path) -> None:
+def test_a_pattern_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("upskill.models.scripted._SEARCH_SECONDS", 0.2)
     script = load_script(script_file(tmp_path, r"rules: [{reads: '^(a|a)*$', replies: ['\1']}]"))
 
     with pytest.raises(TimeoutError):

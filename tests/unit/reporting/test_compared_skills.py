@@ -14,6 +14,7 @@ from rich.console import Console
 from unit.reporting.evaluations import SKILL, arm, evaluation, lift, report
 from upskill.domain import Evaluation, Purchase, RunEnd
 from upskill.domain.compared_skill import ComparedSkill, ComparedSkills
+from upskill.domain.finding import Finding
 from upskill.reporting.compared_skills import compared_json, show_compared
 from upskill.reporting.csv_report import csv_of_evaluations
 from upskill.reporting.formats import FORMATS, Results
@@ -105,6 +106,13 @@ def test_skills_of_the_same_name_are_told_apart_by_their_folders_and_many_runs_b
     assert "4 runs saved in runs" in lines
     alone = shown(several(measured("x"), SAME))
     assert not any("on average" in line for line in alone), "one test is no family of tests"
+
+
+def test_dangers_in_the_files_of_a_skill_are_said_whatever_its_verdict() -> None:
+    found = Finding(rule="r", severity="danger", file="SKILL.md", line=1, excerpt="x", reason="y", remedy="z")
+    lines = shown(several(replace(OLD, findings=(found, found)), replace(NEW, findings=())))
+    assert "tarnctl: 2 dangers in its files; read them: upskill lint skills/tarnctl" in lines
+    assert sum("in its files" in line for line in lines) == 1
 
 
 def test_the_object_has_every_skill_and_a_single_evaluation_inside_is_the_same_as_alone() -> None:

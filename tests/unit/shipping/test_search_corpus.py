@@ -11,9 +11,8 @@ import pytest
 
 from skill_corpus.entries import CorpusSkill, bad_skills, good_skills
 from upskill.domain.skill import NOT_FOR_STUDENTS
-from upskill.errors import SkillInvalid
 from upskill.shipping import search_skill
-from upskill.storage import read_skill
+from upskill.workflows.lint_skill import lint
 
 MISSED: set[str] = set()
 FLAGGED = {"git-hooks-setup", "pre-commit-hooks"}
@@ -21,16 +20,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def _is_dangerous(skill: CorpusSkill, folder: Path) -> bool:
-    """Whether the search of its texts finds a danger, or the reader of folders a link that leaves it."""
-    if any(one.severity == "danger" for one in search_skill(skill.files)):
-        return True
-    if not skill.links:
-        return False
-    try:
-        read_skill(skill.write(folder))
-    except SkillInvalid as error:
-        return all("outside the skill" in problem for problem in error.problems)
-    return False
+    """Whether its folder, links included, has a danger."""
+    return lint(skill.write(folder)).dangers != ()
 
 
 def test_every_bad_skill_is_found_but_those_that_are_listed(tmp_path: Path) -> None:

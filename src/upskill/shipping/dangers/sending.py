@@ -82,7 +82,7 @@ _FILLED_IMAGE = re.compile(
 _SAYS_SEND = (
     pattern(
         "send upload post mail copy push publish share sync forward transmit submit paste mirror put transfer back save",
-        r"\b(?:send|upload|post|e-?mail|copy|push|publish|share|sync|forward|transmit|submit|paste|mirror|put|transfer|back up|save)(?:s|ing|ed)?\b[^\n]{0,100}?"
+        r"\b(?:send|upload|post|(?:e-?)?mail|copy|push|publish|share|sync|forward|transmit|submit|paste|mirror|put|transfer|back up|save)(?:s|ing|ed)?\b[^\n]{0,100}?"
         r"(?:https?://(?!localhost|127\.)|s3://|gs://|\bbuckets?\b|\bwebhooks?\b|\bgists?\b|\bpastebin|\bpaste (?:site|service)|\bpublic (?:drive|folder|share|link|repo\w*|channel|storage)"
         r"|(?<![\w./@-])(?:[a-z0-9-]{2,40}\.){2,4}(?:com|net|org|io|dev|app|ai|co|cloud|site|info|me|xyz|example)\b(?!\.\w)"
         r"|\bexternal\b|\b[\w.+-]{1,60}@[\w-]{1,60}\.[a-z]{2,}|\bendpoint\b|\bour (?:server|collector|api|service)|\b(?:remote|collector|telemetry|analytics) (?:server|host|service|api|endpoint))",
@@ -121,6 +121,9 @@ _DESCRIBED = (
 """Private things by a description. One alone is ordinary; two that are sent somewhere are not."""
 _DESCRIBED_AS = tuple(re.compile(one) for one in _DESCRIBED)
 _STRONG_NAMED = (pattern(".", rf"[~\"'/\s]{credentials.STRONG}"),)
+_TO_ADDRESS = re.compile(
+    rf"(?:\b(?:to|into|at|an|nach|auf|à|sur|vers|a|hacia|en|para|na|в|на|к|por|via)\s+|[到至给向]\s*)[<(\"']?https?://(?!{_LOOPBACK})|https?://[^\s、。]{{3,200}}\s*[へに]"
+)
 _SENT_WITH = re.compile(
     r"[?&][\w.-]{1,40}=[\"'{(]{0,2}\$|authorization|bearer|header|x-api|token=|key=|data|-d\b|-u\b|-h\b"
 )
@@ -164,6 +167,10 @@ def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
     """Something sensitive that is read, and any copy to the outside, in the same skill; or the home folder, copied."""
     yield from _homes_sent(files)
     yield from _dumped_and_sent(files)
+    for file in files:
+        yield from _sent_private(file)
+        yield from _named_together(file)
+        yield from _sent_described(file)
     outward = next(_outward(files), None)
     if outward is None:
         return
@@ -179,10 +186,6 @@ def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
                 yield Hit(
                     file=hit.file, line=hit.line, text=f"{hit.text} … {outward.file}:{outward.line}: {outward.text}"
                 )
-    for file in files:
-        yield from _sent_private(file)
-        yield from _named_together(file)
-        yield from _sent_described(file)
 
 
 def _dumped_and_sent(files: Sequence[FileText]) -> Iterator[Hit]:
@@ -210,11 +213,11 @@ def network_calls(files: Sequence[FileText]) -> Iterator[Hit]:
 
 
 def _named_together(file: FileText) -> Iterator[Hit]:
-    """A paragraph that names a file of keys and an address, in any language."""
+    """A paragraph that names a file of keys and an address where something goes to, in some languages."""
     for position in matches(file, _STRONG_NAMED, code=False):
         start, end = file.prose.rfind("\n", 0, position) + 1, file.prose.find("\n", position)
         paragraph = file.prose[max(start, position - 300) : min(end if end >= 0 else len(file.prose), position + 300)]
-        if re.search(rf"https?://(?!{_LOOPBACK})", paragraph):
+        if _TO_ADDRESS.search(paragraph):
             yield file.hit(position)
 
 

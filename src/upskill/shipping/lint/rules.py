@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from upskill.domain.finding import SEVERITIES, Finding
 from upskill.domain.folder_contents import FolderContents
-from upskill.domain.skill import SKILL_FILE
+from upskill.domain.skill import EVIDENCE_FILES, SKILL_FILE
 from upskill.shipping.dangers.rules import search_skill
 from upskill.shipping.lint import agents, folder, head, overlap, quality, references, specification
 from upskill.shipping.lint.rule import MOST_PER_RULE
@@ -23,7 +23,8 @@ RULES = (
 MOST_BYTES = 1_000_000
 """Of `SKILL.md` that are read. A longer one is a finding of the search for danger."""
 _IN_PRIVATE_FILES = frozenset({"invisible-characters", "control-characters", "out-of-sight", "secret"})
-"""Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings."""
+"""Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings.
+Evidence quotes nothing and an agent can open it, so every danger in it is a finding."""
 
 
 def lint_skill(contents: FolderContents) -> tuple[Finding, ...]:
@@ -82,8 +83,9 @@ def _written(contents: FolderContents) -> Iterator[Finding]:
 
 
 def _private(contents: FolderContents) -> Iterator[Finding]:
-    if contents.private:
-        yield from (one for one in search_skill(contents.private) if one.rule in _IN_PRIVATE_FILES)
+    for one in search_skill(contents.private):
+        if one.rule in _IN_PRIVATE_FILES or (one.severity == "danger" and one.file.casefold() in EVIDENCE_FILES):
+            yield one
 
 
 def _order(finding: Finding) -> tuple[int, bool, str, int, str, str]:

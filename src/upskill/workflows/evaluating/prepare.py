@@ -159,7 +159,7 @@ def prepare(
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     previous = _previous(order, skill)
-    dangers = _dangers(order, skill, previous, unconfined=backend == "none" and harness_info(harness).with_tools)
+    dangers = _dangers(order, unconfined=backend == "none" and harness_info(harness).with_tools)
     others = find_others(order.among, measured=[skill] if previous is None else [skill, previous])
     setup = trials.AgentSetup(others=others.skills, bundled=order.among.bundled)
     limits = _trial_limits(settings, order, setup)
@@ -198,6 +198,7 @@ def prepare(
         notes=(
             *unconfined_notes(backend),
             *dangers,
+            *_commit_notes(order),
             *unknown_version,
             *untyped,
             *counted.notes,
@@ -270,11 +271,10 @@ def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:
     return previous
 
 
-def _dangers(order: EvaluationOrder, skill: Skill, previous: Skill | None, *, unconfined: bool) -> tuple[str, ...]:
+def _dangers(order: EvaluationOrder, *, unconfined: bool) -> tuple[str, ...]:
     if order.searched:
         return ()
-    refuse = unconfined and not order.accept_findings
-    return danger_notes(order.skill, skill, previous=previous, previous_folder=order.previous, refuse=refuse)
+    return danger_notes(order.skill, previous=order.previous, refuse=unconfined and not order.accept_findings)
 
 
 def _contents(order: EvaluationOrder, skill: Skill, previous: Skill | None) -> dict[str, Files]:
@@ -481,6 +481,13 @@ def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: programs that models wrote ran on this machine with your rights (--sandbox none)",)
+
+
+def _commit_notes(order: EvaluationOrder) -> tuple[str, ...]:
+    """Which version is the old one, where a branch or `HEAD~1` was typed that will name another one soon."""
+    if order.previous is None or order.previous_revision is None:
+        return ()
+    return (f"the old version is commit {order.previous_revision.partition(':')[2][:12]}",)
 
 
 def _few_cases_hint(order: EvaluationOrder, plan: TrialPlan) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ The body and all other files stay byte for byte. Every answer of a teacher, and 
 when it is there; a resumed run finds it again.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,36 +11,28 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from upskill import storage
-from upskill.domain import Cap, Draft
+from upskill.domain import Draft
 from upskill.domain.description import DescriptionAttempt, DescriptionRevision
-from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary, FailedAnswer, GenerateResult, StudentClaim, StudentScore, worst_of
 from upskill.domain.text import shortened
 from upskill.domain.trigger import TriggerPrompt, TriggerScore
 from upskill.errors import EngineError, ProviderError
-from upskill.models import Ask, Teacher
-from upskill.redaction import redactor_from
 from upskill.reporting.described import score_words
-from upskill.reporting.generated import caution_lines, generated_json
 from upskill.reporting.glance.names import unique_names
 from upskill.storage.description import copy_with_description
 from upskill.storage.records import first_problem, record_text
-from upskill.storage.runs import now, run_folder_at
-from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
-from upskill.storage.teaching_runs import RefiningRecord, TeachingEnd, TeachingFolder, TeachingRecord
+from upskill.storage.runs import run_folder_at
+from upskill.storage.teaching_runs import RefiningRecord, TeachingFolder, TeachingRecord
 from upskill.storage.triggers import read_trigger_file, triggers_text
-from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.describe_plan import held_out_of, practice_of, trigger_order
 from upskill.workflows.generating.describe_prove import DescriptionProof, prove_description, stays
 from upskill.workflows.generating.describe_refine import RefinedDescription, TriggerMeasurement, refine_description
 from upskill.workflows.generating.describe_save import described_meta, save_description
-from upskill.workflows.generating.findings import NOBODY, Accept, DraftSearch, agreed_findings
+from upskill.workflows.generating.findings import NOBODY, Accept
 from upskill.workflows.generating.plan import GenerateInputs
-from upskill.workflows.generating.resuming import cap_notes, resume_command
 from upskill.workflows.generating.shown_path import shown_path, shown_skill
-from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
-from upskill.workflows.generating.teachers import ask_function
-from upskill.workflows.handoff import handoff_for
+from upskill.workflows.generating.spending import ending_at_a_cap
+from upskill.workflows.generating.staged_run import StagedRun
 from upskill.workflows.progress import RunProgress
 from upskill.workflows.triggering.measure import measure_triggering
 from upskill.workflows.triggering.prepare import prepare_triggering
@@ -65,7 +56,7 @@ def keep_prompts(folder: TeachingFolder, prompts: Sequence[TriggerPrompt]) -> No
     folder.save(PROMPTS_FILE, triggers_text(prompts))
 
 
-class DescribeStages:
+class DescribeStages(StagedRun):
     """Runs every stage in order: practice prompts, revisions, held-out prompts, what is saved."""
 
     def __init__(
@@ -77,24 +68,15 @@ class DescribeStages:
         progress: RunProgress,
         accept: Accept = NOBODY,
     ) -> None:
-        self.record = record
-        self._accept, self._search = accept, DraftSearch()
-        self._folder, self._inputs, self._progress = folder, inputs, progress
-        self._client = client_for(inputs.settings.values)
-        self._spending = PriorSpending(folder, self._client)
-        self._redactor = redactor_from(os.environ)
-        self._notes: list[str] = list(inputs.gathered.notes)
-        self._attempts: tuple[AttemptSummary, ...] = ()
+        super().__init__(folder, record, inputs, progress=progress, accept=accept)
         self._down: str | None = None
-        self.best_draft: str | None = None
-        """The best new description so far, for a person; `None` before there is one."""
 
     def run(self) -> GenerateResult:
         """Run all stages, from the prompts to what is saved."""
         roles, old = self._inputs.roles, self._old
         self._progress.stage_begun(f"Revising the description with {unique_names([roles.teacher.name])[0]}...")
         prompts = self._prompts()
-        ask = self._search.watching(self._ask())
+        ask = self._search.watching(self._ask(roles.teacher, roles.teacher_served))
         refined = refine_description(
             old,
             prompts=practice_of(prompts),
@@ -120,22 +102,6 @@ class DescribeStages:
             raise EngineError(f"{self._folder.path}: has no copy of the skill", hint="start a new run")
         skill = storage.read_skill(previous)
         return Draft(name=skill.name, description=skill.description, body=skill.body)
-
-    def _ask(self) -> Ask:
-        roles = self._inputs.roles
-        handoff = handoff_for(
-            roles.teacher, run=self._folder.path, wait=self._inputs.order.wait, report=self._progress.note
-        )
-        teacher = Teacher(self._client, roles.teacher, window=roles.teacher_served.window, handoff=handoff)
-        return ask_function(teacher, self._folder.journal, self._redactor)
-
-    def _ended(self, stage: str) -> None:
-        self.record = replace(self.record, stage=stage)
-        self._folder.write_record(self.record)
-
-    def _note(self, line: str) -> None:
-        self._notes.append(line)
-        self._progress.note(line)
 
     def _prompts(self) -> tuple[TriggerPrompt, ...]:
         """All prompts, as they were when the run began."""
@@ -201,10 +167,9 @@ class DescribeStages:
 
     def _on_attempt(self, attempt: DescriptionAttempt, best: DescriptionAttempt) -> None:
         """Keep a description and how it did, for the report of the run and for a run that ends early."""
-        earlier = (replace(one, chosen=one.number == best.number) for one in self._attempts)
         revises = next((one.number for one in self._attempts if one.chosen), None)
-        self._attempts = (*earlier, _summary(attempt, chosen=attempt.number == best.number, revises=revises))
-        self._folder.write_attempts(RefiningRecord(attempts=self._attempts))
+        summary = _summary(attempt, chosen=attempt.number == best.number, revises=revises)
+        self._keep_attempt(summary, best=best.number)
         if best.number > 1 and best.draft is not None:
             path = shown_path(self._folder.path / best.draft)
             right = f"{best.right} of {best.answers} right on practice prompts"
@@ -224,26 +189,10 @@ class DescribeStages:
             refined.best.description,
             held_out=held_out,
             measure=self._measure,
-            earlier=self._earlier_uses(tuple(sorted(prompt.digest for prompt in held_out))),
+            earlier=self._earlier_uses(tuple(sorted(prompt.digest for prompt in held_out)), noun="prompts"),
         )
         self._ended("proved")
         return proof
-
-    def _earlier_uses(self, held_out: tuple[str, ...]) -> tuple[bool, ...]:
-        """For each earlier use of one of these prompts, whether it proved something. This one is recorded before a call
-        is made, since each look spends error."""
-        skill = self._inputs.gathered.skill_folder
-        if skill is None or not skill.is_dir():
-            return ()
-        run = self._folder.path.name
-        earlier = [use for use in read_meta(skill).held_out_uses if use.run != run]
-        try:
-            note_use(skill, HeldOutUse(cases=held_out, run=run, at=now()))
-        except EngineError as error:
-            if self._inputs.target.in_place:
-                raise
-            self._notes.append(f"this look at its held-out prompts could not be recorded: {error.message}")
-        return tuple(use.helped for use in earlier if not set(held_out).isdisjoint(use.cases))
 
     def _save(
         self, refined: RefinedDescription, proof: DescriptionProof, prompts: Sequence[TriggerPrompt]
@@ -282,7 +231,7 @@ class DescribeStages:
             by_teacher=self._spending.by_teacher,
             by_students=self._spending.by_students,
             run=shown_path(self._folder.path),
-            notes=tuple(dict.fromkeys((*self._notes, *cap_notes(self.exhausted, self._folder.path)))),
+            notes=self._all_notes(),
             findings=found,
             description=DescriptionRevision(
                 before=refined.attempts[0].description,
@@ -292,34 +241,7 @@ class DescribeStages:
                 prompts=(len(practice_of(prompts)), len(held_out_of(prompts))),
             ),
         )
-        self.record = replace(
-            self.record, status="finished", stage="saved", finished_at=now(), results=generated_json(result)
-        )
-        self._folder.write_record(self.record)
-        return result
-
-    def _agreed(self, found: tuple[Finding, ...], copy: Path) -> tuple[Finding, ...]:
-        """The findings as they are saved with the skill. Raises where nobody agrees to a danger."""
-        self.record = replace(self.record, findings=found)
-        for line in caution_lines(found):
-            self._progress.note(line)
-        return agreed_findings(
-            found,
-            draft=copy,
-            previous=self._folder.previous,
-            accept=self._accept,
-            shown=shown_path(copy),
-            accepting=resume_command(self._folder.path, "--accept-findings"),
-        )
-
-    def ended_by(self, reason: str) -> TeachingEnd:
-        """The end of a run without a result."""
-        return TeachingEnd(reason=reason, teacher=self._spending.by_teacher, students=self._spending.by_students)
-
-    @property
-    def exhausted(self) -> Cap | None:
-        """The cap of the run that was reached; `None` while there is room."""
-        return self._client.exhausted
+        return self._finished(result)
 
 
 def _scores(text: bytes, path: Path) -> tuple[TriggerScore, ...]:

@@ -56,6 +56,7 @@ from upskill.workflows.generating.plan import (
 )
 from upskill.workflows.generating.report import keep_generate_report
 from upskill.workflows.generating.resuming import TypedGenerate, resume_command, resumed_order
+from upskill.workflows.generating.staged_run import StagedRun
 from upskill.workflows.generating.stages import PROFILE, PROFILE_RECORD, GenerateStages
 from upskill.workflows.generating.teachers import with_absolute_handoff
 from upskill.workflows.handoff import asking_in, handoff_folder, handoff_status
@@ -204,7 +205,7 @@ def _run_stages(
         record = replace(record, status="running", finished_at=None, end=None)
         folder.write_record(record)
         progress.run_created(folder.path)
-        kind = DescribeStages if inputs.order.description_only else GenerateStages
+        kind: type[StagedRun] = DescribeStages if inputs.order.description_only else GenerateStages
         stages = kind(folder, record, inputs, progress=progress, accept=accept)
         try:
             result = stages.run()
@@ -255,9 +256,7 @@ def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
     )
 
 
-def _record_end(
-    folder: TeachingFolder, stages: GenerateStages | DescribeStages, error: BaseException, status: Status
-) -> None:
+def _record_end(folder: TeachingFolder, stages: StagedRun, error: BaseException, status: Status) -> None:
     """Where a disk is full, what happened matters more than that it could not be recorded; it can still be resumed."""
     reason = error.message if isinstance(error, UpskillError) else status
     with suppress(EngineError):

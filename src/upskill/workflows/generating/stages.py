@@ -1,42 +1,35 @@
 """The stages of a `generate`: cases, lessons, draft, refining, the held-out test, and what is saved."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from upskill import storage
-from upskill.domain import Cap, Case, Lesson, estimate_tokens
+from upskill.domain import Case, Lesson, estimate_tokens
 from upskill.domain.draft import Draft
-from upskill.domain.finding import Finding
-from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
+from upskill.domain.generated import GenerateResult, worst_of
 from upskill.domain.student_profile import Aptitude, CountTokens, StudentProfile
 from upskill.domain.text import shortened
-from upskill.errors import EngineError, ProviderError, SkillInvalid
-from upskill.models import Ask, Endpoint, ServedModel, Teacher
-from upskill.redaction import redactor_from
+from upskill.errors import ProviderError, SkillInvalid
+from upskill.models import Ask
 from upskill.reporting import evaluation_json
 from upskill.reporting.aptitude import aptitude_lines
-from upskill.reporting.generated import MOST_REASON, attempt_lines, caution_lines, generated_json
+from upskill.reporting.generated import MOST_REASON, attempt_lines
 from upskill.reporting.glance.names import unique_names
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
-from upskill.storage.runs import now
-from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
-from upskill.storage.teaching_runs import APTITUDE_FILE, RefiningRecord, TeachingEnd, TeachingFolder, TeachingRecord
+from upskill.storage.teaching_runs import APTITUDE_FILE, RefiningRecord, TeachingFolder, TeachingRecord
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.presentations import PROSE
 from upskill.teaching.programs import RunProgram, sandboxed
-from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.aptitude import require_prospect, with_aptitude
 from upskill.workflows.generating.attempts import Attempt, content_of
 from upskill.workflows.generating.case_stage import CaseStage
-from upskill.workflows.generating.findings import NOBODY, Accept, DraftSearch, agreed_findings, material_notes
+from upskill.workflows.generating.findings import NOBODY, Accept, material_notes
 from upskill.workflows.generating.measure import StageMeasurer, report_stage
 from upskill.workflows.generating.nothing_to_fix import nothing_to_fix
 from upskill.workflows.generating.order import Roles
@@ -45,13 +38,11 @@ from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
-from upskill.workflows.generating.resuming import cap_notes, resume_command
 from upskill.workflows.generating.save import save_draft
 from upskill.workflows.generating.shown_path import shown_path, shown_skill
-from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
+from upskill.workflows.generating.spending import ending_at_a_cap
+from upskill.workflows.generating.staged_run import StagedRun
 from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
-from upskill.workflows.generating.teachers import ask_function
-from upskill.workflows.handoff import handoff_for
 from upskill.workflows.progress import RunProgress
 
 _LESSONS = TypeAdapter(tuple[Lesson, ...])
@@ -60,7 +51,7 @@ PROFILE_RECORD = TypeAdapter(StudentProfile)
 PROFILE = "student.json"
 
 
-class GenerateStages:
+class GenerateStages(StagedRun):
     """Runs every stage in order. The result of each is saved when it ends, and found again by a run that is resumed."""
 
     def __init__(
@@ -72,20 +63,10 @@ class GenerateStages:
         progress: RunProgress,
         accept: Accept = NOBODY,
     ) -> None:
-        self.record = record
-        self._accept, self._search = accept, DraftSearch()
-        self._folder, self._inputs, self._progress = folder, inputs, progress
-        self._client = client_for(inputs.settings.values)
-        self._spending = PriorSpending(folder, self._client)
-        self._redactor = redactor_from(os.environ)
-        self._journal = folder.journal
-        self._notes: list[str] = list(inputs.gathered.notes)
+        super().__init__(folder, record, inputs, progress=progress, accept=accept)
         self._profile = inputs.profile
         """What writers are told of the students; each stage that learns more of them replaces it."""
         self._count: CountTokens = counter_for(inputs.roles.served) if inputs.profile is not None else estimate_tokens
-        self._attempts: tuple[AttemptSummary, ...] = ()
-        self.best_draft: str | None = None
-        """The best new draft so far, for a person: where it lies and how it did. `None` before there is one."""
 
     def run(self) -> GenerateResult:
         """Run all stages, from the material to what is saved."""
@@ -121,15 +102,6 @@ class GenerateStages:
             raise ProviderError(f"nothing was saved: {measure.down}")
         return self._save(best, cases, refined, proof)
 
-    def _ask(self, endpoint: Endpoint, served: ServedModel) -> Ask:
-        handoff = handoff_for(endpoint, run=self._folder.path, wait=self._inputs.order.wait, report=self._progress.note)
-        teacher = Teacher(self._client, endpoint, window=served.window, handoff=handoff)
-        return ask_function(teacher, self._journal, self._redactor)
-
-    def _ended(self, stage: str) -> None:
-        self.record = replace(self.record, stage=stage)
-        self._folder.write_record(self.record)
-
     def _cases(self, ask: Ask) -> tuple[Case, ...]:
         """All cases, each with its use. They are final before the draft is written."""
         stage = CaseStage(self._folder, self._inputs, profile=self._profile, count=self._count, progress=self._progress)
@@ -160,10 +132,6 @@ class GenerateStages:
         self._ended("aptitude")
         if not self._inputs.order.anyway:
             require_prospect(found, self._folder.path)
-
-    def _note(self, line: str) -> None:
-        self._notes.append(line)
-        self._progress.note(line)
 
     def _draft(self, ask: Ask, cases: Sequence[Case]) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
@@ -222,7 +190,8 @@ class GenerateStages:
             return None
 
         def on_attempt(attempt: Attempt, best: Attempt) -> None:
-            self._keep_attempt(attempt, best)
+            kept = self._folder.keep_draft(attempt.draft).relative_to(self._folder.path).as_posix()
+            self._keep_attempt(attempt_summary(attempt, best=best, draft=kept), best=best.number)
             self._note_best(best.draft, f"{best.share} passed")
             if attempt.presentation != PROSE and not attempt.edits:
                 self._progress.note(f"the same content as {attempt.presentation}:")
@@ -261,13 +230,6 @@ class GenerateStages:
         self._ended("refined")
         return refined
 
-    def _keep_attempt(self, attempt: Attempt, best: Attempt) -> None:
-        """Keep a draft and how it did, for the report of the run."""
-        draft = self._folder.keep_draft(attempt.draft).relative_to(self._folder.path).as_posix()
-        earlier = (replace(one, chosen=one.number == best.number) for one in self._attempts)
-        self._attempts = (*earlier, attempt_summary(attempt, best=best, draft=draft))
-        self._folder.write_attempts(RefiningRecord(attempts=self._attempts))
-
     def _prove(
         self, best: Draft, cases: Sequence[Case], measure: StageMeasurer, refined: RefineResult | None
     ) -> Proof | None:
@@ -282,7 +244,7 @@ class GenerateStages:
             return None
         held_out = [case for case in cases if case.use == "held-out"]
         digests = tuple(sorted(case.digest for case in held_out))
-        helped = self._earlier_uses(digests)
+        helped = self._earlier_uses(digests, noun="cases")
         proof = prove(
             best,
             held_out=held_out,
@@ -298,22 +260,6 @@ class GenerateStages:
             stage.write_record(replace(storage.read_run(stage.path), results=evaluation_json(proof.evaluation)))
         self._ended("proved")
         return proof
-
-    def _earlier_uses(self, held_out: tuple[str, ...]) -> tuple[bool, ...]:
-        """For each earlier use of one of these cases, whether it proved something. This one is recorded before a trial
-        is bought, since each look spends error. Exchanging a case does not begin again at the first level."""
-        skill = self._inputs.gathered.skill_folder
-        if skill is None or not skill.is_dir() or not held_out:
-            return ()
-        run = self._folder.path.name
-        earlier = [use for use in read_meta(skill).held_out_uses if use.run != run]
-        try:
-            note_use(skill, HeldOutUse(cases=held_out, run=run, at=now()))
-        except EngineError as error:
-            if self._inputs.target.in_place:
-                raise
-            self._notes.append(f"this look at its held-out cases could not be recorded: {error.message}")
-        return tuple(use.helped for use in earlier if not set(held_out).isdisjoint(use.cases))
 
     def _save(
         self, best: Draft, cases: tuple[Case, ...], refined: RefineResult | None, proof: Proof | None
@@ -362,44 +308,15 @@ class GenerateStages:
             by_teacher=self._spending.by_teacher,
             by_students=self._spending.by_students,
             run=shown_path(self._folder.path),
-            notes=tuple(
-                dict.fromkeys((*self._notes, *measured_notes(proof), *cap_notes(self.exhausted, self._folder.path)))
-            ),
+            notes=self._all_notes(measured_notes(proof)),
             aptitude=() if self._profile is None else self._profile.aptitudes,
             findings=found,
         )
-        self.record = replace(
-            self.record, status="finished", stage="saved", finished_at=now(), results=generated_json(result)
-        )
-        self._folder.write_record(self.record)
-        return result
-
-    def _agreed(self, found: tuple[Finding, ...], copy: Path) -> tuple[Finding, ...]:
-        """The findings as they are saved with the skill. Raises where nobody agrees to a danger."""
-        self.record = replace(self.record, findings=found)
-        for line in caution_lines(found):
-            self._progress.note(line)
-        return agreed_findings(
-            found,
-            draft=copy,
-            previous=self._folder.previous,
-            accept=self._accept,
-            shown=shown_path(copy),
-            accepting=resume_command(self._folder.path, "--accept-findings"),
-        )
+        return self._finished(result)
 
     def _problems_of(self, best: Draft) -> list[str]:
         old, clean = self._inputs.old, self._redactor.clean
         return draft_problems(best, before=old, clean=clean)
-
-    def ended_by(self, reason: str) -> TeachingEnd:
-        """The end of a run without a result."""
-        return TeachingEnd(reason=reason, teacher=self._spending.by_teacher, students=self._spending.by_students)
-
-    @property
-    def exhausted(self) -> Cap | None:
-        """The cap of the run that was reached; `None` while there is room."""
-        return self._client.exhausted
 
 
 def _names(roles: Roles) -> tuple[str, ...]:

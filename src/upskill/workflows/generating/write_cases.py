@@ -7,37 +7,39 @@ from functools import partial
 from pathlib import Path
 
 from upskill import checks, storage
-from upskill.domain import Cap, Case, Purchase, Qualification, Skill, estimate_tokens
+from upskill.domain import Case, Purchase, Qualification, Skill, estimate_tokens
 from upskill.domain.case import Json
 from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.student_profile import CountTokens, StudentProfile
-from upskill.errors import EngineError, ProviderError, UsageError
-from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, probe
-from upskill.models.endpoint import untyped_lines
+from upskill.errors import UsageError
+from upskill.models import Ask, MeteredClient
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import write_cases_into_meta
-from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import CaseCounts, read_counts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.fact_plan import FactPlan
 from upskill.teaching.fact_questions import plan_calls
 from upskill.teaching.material import Material
 from upskill.workflows.evaluating.check_cases import find_cases, qualify_within, slow_cases_note
-from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
+from upskill.workflows.evaluating.estimate import Estimate
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.prepare import EvaluationOrder, student_endpoint, students_named
+from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
 from upskill.workflows.generating.estimate import TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.fact_plan import new_plan
 from upskill.workflows.generating.material import gather
-from upskill.workflows.generating.teachers import case_writer_for
-from upskill.workflows.generating.writer_session import writer_session
-from upskill.workflows.handoff import handoff_folder
+from upskill.workflows.generating.writer_session import (
+    Writer,
+    announce_writing,
+    find_writer,
+    require_models,
+    writer_session,
+)
 
 _NO_SKILL = Skill(name="", description="", body="", digest="")
 """Cases are written before there is a skill, so they are checked against an empty one."""
@@ -125,10 +127,7 @@ class WritingPlan:
     folder: Path
     target: Path
     material: Material
-    writer: Endpoint
-    served: ServedModel
-    chosen: bool
-    """Whether the writer was chosen because its key is set, not named."""
+    writer: Writer
     estimate: Estimate
     notes: tuple[str, ...] = ()
 
@@ -169,12 +168,7 @@ def plan_cases(
         _refuse_to_replace(order, folder, skill)
     if not os.access(target.parent, os.W_OK):
         raise UsageError(f"{target}: cannot be written", hint="name a case file in another folder with -o FILE")
-    writer = case_writer_for(settings, needs_key=needs_key)
-    if writer.is_handoff:
-        handoff_folder(writer, run=None)  # raises where none was named
-    for line in untyped_lines("the case writer is", [writer]):
-        announce(line)
-    served = probe(writer, needs_key=needs_key)
+    writer = find_writer(settings, title="the case writer", announce=announce, needs_key=needs_key)
     gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
     teaching = TeachingWorkload(
         material=gathered.material,
@@ -183,10 +177,11 @@ def plan_cases(
         drafts=False,
         lessons=0,
         revisions=0,
-        plan=plan_calls(gathered.material, window=served.window),
+        plan=plan_calls(gathered.material, window=writer.served.window),
         evaluates=False,
     )
-    estimate = estimate_teaching(teaching, teacher=writer, writer=writer, students=(), settings=settings)
+    asked = writer.endpoint
+    estimate = estimate_teaching(teaching, teacher=asked, writer=asked, students=(), settings=settings)
     return WritingPlan(
         order=order,
         skill=skill,
@@ -194,10 +189,8 @@ def plan_cases(
         target=target,
         material=gathered.material,
         writer=writer,
-        served=served,
-        chosen=settings.teacher is None and settings.test_gen_model is None,
         estimate=estimate.teacher,
-        notes=(*gathered.notes, *served.notes),
+        notes=(*gathered.notes, *writer.served.notes),
     )
 
 
@@ -227,58 +220,38 @@ def cases_for_skill(
     `client` is that of the evaluation they are written for: one cap holds for both.
     """
     plan = plan_cases(order, settings.values, announce=progress.note)
-    why = " (the strongest with a key)" if plan.chosen else ""
-    progress.note(f"{plan.writer.name}{why} writes {order.counts.total} cases; {plan.estimate.words}")
-    if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
-        raise UsageError("nothing was run, nothing was spent")
+    wanted = f"{order.counts.total} cases"
+    announce_writing(plan.writer, plan.estimate, what=wanted, progress=progress, confirm=confirm)
     client = client or client_for(settings.values)
     session = writer_session(
-        plan.writer, plan.served, purpose=_purpose(plan), client=client, settings=settings.values, progress=progress
+        plan.writer, what="case", purpose=_purpose(plan), client=client, settings=settings.values, progress=progress
     )
     with session as writing:
-        ask, cache = writing.ask, writing.cache
-        try:
-            facts = new_plan(plan.material, ask, counts=order.counts, window=writing.window, progress=progress)
-            if facts is not None:
-                progress.note(str(facts))
-            written = write_cases_for(
-                plan.material,
-                ask,
-                skill=plan.skill,
-                counts=order.counts,
-                backend=order.sandbox,
-                progress=progress,
-                window=writing.window,
-                plan=facts,
-            )
-        except NoAnswer as error:
-            raise unanswered(error, plan.writer, client.exhausted, what="case") from None
-        except TeacherUnusable:
-            cache.drop()  # else the same unusable answer would be found again
-            raise
+        ask, window = writing.ask, writing.window
+        facts = new_plan(plan.material, ask, counts=order.counts, window=window, progress=progress)
+        if facts is not None:
+            progress.note(str(facts))
+        written = write_cases_for(
+            plan.material,
+            ask,
+            skill=plan.skill,
+            counts=order.counts,
+            backend=order.sandbox,
+            progress=progress,
+            window=window,
+            plan=facts,
+        )
         _save(plan, written)
-        cache.drop()
     return SkillCases(plan=plan, cases=written.cases, dropped=written.dropped, bought=purchase_of(client.spent))
 
 
 def _purpose(plan: WritingPlan) -> dict[str, str]:
     return {
-        "writer": identity(plan.writer) or "",
+        "writer": identity(plan.writer.endpoint) or "",
         "skill": plan.skill.digest,
         "folder": str(plan.folder.resolve()),
         "counts": str(plan.order.counts),
     }
-
-
-def unanswered(error: NoAnswer, writer: Endpoint, cap: Cap | None, *, what: str) -> ProviderError | EngineError:
-    """Why nothing was saved, where a writer of cases or prompts did not answer."""
-    if error.fault == "budget":
-        dollars = cap is not None and cap.kind == "dollars"
-        how = ", for example --max-cost 10" if dollars else "; `upskill settings` shows where it is set"
-        return ProviderError(f"no {what} was saved: {error}", hint=f"raise the cap{how}")
-    if error.fault == "crash":
-        return EngineError(f"no {what} was saved: {error}")
-    return ProviderError(f"no {what} was saved: {writer.name} did not answer: {error}")
 
 
 def _save(plan: WritingPlan, written: WrittenCases) -> None:
@@ -290,7 +263,7 @@ def _save(plan: WritingPlan, written: WrittenCases) -> None:
         storage.write_case_file(order.output, written.cases)
         return
     by: dict[str, Json] = {
-        "model": plan.writer.model,
+        "model": plan.writer.endpoint.model,
         "at": now(),
         "wanted": str(order.counts),
         "skill_digest": plan.skill.digest,
@@ -310,19 +283,13 @@ def write_missing_cases(
 
     Students are probed first: no cases are bought for a model that cannot be reached.
     """
-    students = [student_endpoint(name, settings.values) for name in students_named(settings.values)]
-    try:
-        case_writer_for(settings.values)
-    except (ProviderError, UsageError) as error:
-        name = storage.read_skill(order.skill).name
-        raise UsageError(
-            f"{name}: there are no cases, and no teacher to write them: {error.message}",
-            hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
-        ) from None
-    for line in untyped_lines("models are", students):
-        progress.note(line)
-    for student in students:
-        probe(student)
+    require_models(
+        order.skill,
+        settings.values,
+        what="cases",
+        hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
+        progress=progress,
+    )
     # Negative cases do not count in an evaluation, so none are bought for one.
     counts = replace(read_counts(settings.values.cases), negative=0)
     found = cases_for_skill(

@@ -12,24 +12,25 @@ from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import count
 from upskill.domain.trigger import TriggerPrompt
-from upskill.errors import ProviderError, UsageError
-from upskill.models import Endpoint, MeteredClient, NoAnswer, ServedModel, probe
-from upskill.models.endpoint import untyped_lines
+from upskill.errors import UsageError
+from upskill.models import Endpoint, MeteredClient
 from upskill.models.question import MOST_OUTPUT_TOKENS
 from upskill.redaction import redactor_from
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import now
 from upskill.storage.triggers import triggers_path
-from upskill.teaching.answers import REPAIRS, TeacherUnusable
+from upskill.teaching.answers import REPAIRS
 from upskill.teaching.trigger_prompts import MOST_LABELLED, REWRITES, TriggerCounts, write_trigger_prompts
-from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
+from upskill.workflows.evaluating.estimate import Estimate
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.prepare import student_endpoint, students_named
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
-from upskill.workflows.generating.teachers import case_writer_for
-from upskill.workflows.generating.write_cases import unanswered
-from upskill.workflows.generating.writer_session import writer_session
-from upskill.workflows.handoff import handoff_folder
+from upskill.workflows.generating.writer_session import (
+    Writer,
+    announce_writing,
+    find_writer,
+    require_models,
+    writer_session,
+)
 
 PROMPT_TOKENS = 70
 """One prompt with its reason."""
@@ -58,10 +59,7 @@ class TriggersPlan:
     order: TriggersOrder
     skill: Skill
     target: Path
-    writer: Endpoint
-    served: ServedModel
-    chosen: bool
-    """Whether the writer was chosen because its key is set, not named."""
+    writer: Writer
     estimate: Estimate
 
 
@@ -101,20 +99,14 @@ def plan_triggers(
     _refuse_to_replace(order, target)
     if not os.access(folder if order.output is None else target.parent, os.W_OK):
         raise UsageError(f"{target}: cannot be written", hint="name a file in another folder with -t FILE")
-    writer = case_writer_for(settings, needs_key=needs_key)
-    if writer.is_handoff:
-        handoff_folder(writer, run=None)  # raises where none was named
-    for line in untyped_lines("the writer of trigger prompts is", [writer]):
-        announce(line)
-    served = probe(writer, needs_key=needs_key)
+    title = "the writer of trigger prompts"
+    writer = find_writer(settings, title=title, announce=announce, needs_key=needs_key)
     return TriggersPlan(
         order=order,
         skill=skill,
         target=target,
         writer=writer,
-        served=served,
-        chosen=settings.teacher is None and settings.test_gen_model is None,
-        estimate=_estimate(skill, order.counts, writer),
+        estimate=_estimate(skill, order.counts, writer.endpoint),
     )
 
 
@@ -160,39 +152,34 @@ def triggers_for_skill(
     `client` is that of the measurement they are written for: one cap holds for both.
     """
     plan = plan_triggers(order, settings.values, announce=progress.note)
-    why = " (the strongest with a key)" if plan.chosen else ""
-    wanted = 2 * order.counts.of_a_kind
-    progress.note(f"{plan.writer.name}{why} writes {wanted} trigger prompts; {plan.estimate.words}")
-    if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
-        raise UsageError("nothing was run, nothing was spent")
+    wanted = f"{2 * order.counts.of_a_kind} trigger prompts"
+    announce_writing(plan.writer, plan.estimate, what=wanted, progress=progress, confirm=confirm)
     client = client or client_for(settings.values)
     session = writer_session(
-        plan.writer, plan.served, purpose=_purpose(plan), client=client, settings=settings.values, progress=progress
+        plan.writer,
+        what="trigger prompt",
+        purpose=_purpose(plan),
+        client=client,
+        settings=settings.values,
+        progress=progress,
     )
     with session as writing:
-        try:
-            written = write_trigger_prompts(
-                plan.skill,
-                writing.ask,
-                counts=order.counts,
-                progress=progress,
-                clean=redactor_from(os.environ).clean,
-            )
-        except NoAnswer as error:
-            raise unanswered(error, plan.writer, client.exhausted, what="trigger prompt") from None
-        except TeacherUnusable:
-            writing.cache.drop()  # else the same unusable answer would be found again
-            raise
+        written = write_trigger_prompts(
+            plan.skill,
+            writing.ask,
+            counts=order.counts,
+            progress=progress,
+            clean=redactor_from(os.environ).clean,
+        )
         _refuse_to_replace(order, plan.target)
         by: dict[str, Json] = {
-            "model": plan.writer.model,
+            "model": plan.writer.endpoint.model,
             "at": now(),
             "skill_digest": plan.skill.digest,
             "disputed": written.disputed,
             "unusable": written.unusable,
         }
         storage.write_trigger_file(plan.target, written.prompts, written_by=by)
-        writing.cache.drop()
     return SkillTriggers(
         plan=plan,
         prompts=written.prompts,
@@ -205,7 +192,7 @@ def triggers_for_skill(
 
 def _purpose(plan: TriggersPlan) -> dict[str, str]:
     return {
-        "writer": identity(plan.writer) or "",
+        "writer": identity(plan.writer.endpoint) or "",
         "skill": plan.skill.digest,
         "folder": str(plan.target.resolve()),
         "triggers": str(plan.order.counts),
@@ -224,17 +211,13 @@ def write_missing_triggers(
 
     Students are probed first: no prompts are bought for a model that cannot be reached.
     """
-    students = [student_endpoint(name, settings.values) for name in students_named(settings.values)]
-    try:
-        case_writer_for(settings.values)
-    except (ProviderError, UsageError) as error:
-        name = storage.read_skill(skill).name
-        raise UsageError(
-            f"{name}: there are no trigger prompts, and no teacher to write them: {error.message}",
-            hint="name a file with -t FILE, or a teacher that writes them with --test-gen-model MODEL",
-        ) from None
-    for student in students:
-        probe(student)
+    require_models(
+        skill,
+        settings.values,
+        what="trigger prompts",
+        hint="name a file with -t FILE, or a teacher that writes them with --test-gen-model MODEL",
+        progress=progress,
+    )
     found = triggers_for_skill(
         TriggersOrder(skill=skill), settings=settings, progress=progress, confirm=confirm, client=client
     )
