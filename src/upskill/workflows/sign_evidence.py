@@ -12,7 +12,7 @@ from upskill.domain.skill import EVIDENCE_FILE, SIGNATURE_FILE
 from upskill.domain.text import shortened
 from upskill.errors import EngineError
 
-EXTRA = "sigstore>=4,<5"
+SIGSTORE = "sigstore>=4,<5"
 LONGEST_SECONDS = 600
 """A person may have to find a browser and a password."""
 _MOST_SAID = 300
@@ -26,7 +26,7 @@ def require_sigstore() -> None:
     """Raise where `sigstore` is not installed."""
     if find_spec("sigstore") is None:
         raise EngineError(
-            "--sign needs sigstore, which is not installed; nothing was published", hint=f"pip install '{EXTRA}'"
+            "--sign needs sigstore, which is not installed; nothing was published", hint=f"pip install '{SIGSTORE}'"
         )
 
 
