@@ -92,9 +92,9 @@ def formats_page() -> str:
     parts.append("## `trials.jsonl`\n\nOne object per line, one line per answer. Keys without a value are left out.")
     parts += [_table(where) for where in TRIAL]
     parts.append(
-        "## `evidence.json`\n\nOne object beside a skill, format `upskill.evidence/1`; see [carry the "
-        "evidence](../how-to/carry-the-evidence.md). Unknown keys are refused. Its JSON Schema (2020-12) is "
-        "`upskill.storage.evidence.evidence_schema()`."
+        "## `evidence.json`\n\nOne object beside a skill, format `upskill.evidence/1`; see [keep the "
+        "evidence with a skill](../how-to/carry-the-evidence.md). Unknown keys are refused. Its JSON Schema (2020-12) "
+        "is `upskill.storage.evidence.evidence_schema()`."
     )
     parts += [_table(where) for where in EVIDENCE]
     parts.append("## Words\n\nThe values of some of these keys.")

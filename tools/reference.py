@@ -132,7 +132,7 @@ def lint_rules_page() -> str:
         parts.append(f"## {title}\n\n{_rule_rows(rule for rule in lint_rules.RULES if rule.family == family)}")
     dangers = (rule for rule in lint_skill.all_rules() if rule.id not in {one.id for one in lint_rules.RULES})
     parts.append(
-        "## Danger\n\n[How drafts are searched](../explanation/how-drafts-are-searched.md) says how well these rules "
+        "## Danger\n\n[How skills are searched](../explanation/how-drafts-are-searched.md) says how well these rules "
         f"work.\n\n{_rule_rows(dangers)}"
     )
     return "\n\n".join(parts) + "\n"

@@ -73,7 +73,7 @@ def test_dangerous_content_is_installed_only_by_somebody_who_read_it(upskill: Up
     assert upskill("install", str(skill), "--for", "agents", "--yes", "--accept-findings").returncode == 0
     refused = upskill("publish", str(skill), "--to", "out", "--owner", "We", "--yes")
     assert refused.returncode == 1
-    assert "error: port: not published: 1 finding of danger or error" in refused.stderr
+    assert "error: port: not published: 1 danger or error" in refused.stderr
     assert not (here / "out").exists()
 
 

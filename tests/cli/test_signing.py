@@ -65,7 +65,7 @@ def test_why_nothing_was_signed_is_said_in_one_line(stand_in: Path, program: str
     assert failed.value.exit_code == 3
 
 
-def test_without_the_package_the_extra_is_named() -> None:
+def test_without_the_package_its_name_is_given() -> None:
     with pytest.raises(EngineError, match="--sign needs sigstore") as failed:
         require_sigstore()
-    assert failed.value.hint == "pip install 'upskill[sign]'"
+    assert failed.value.hint == "pip install 'sigstore>=4,<5'"

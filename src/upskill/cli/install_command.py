@@ -119,16 +119,19 @@ def _origin(plan: "InstallPlan") -> str:
 
 def shown(folder: Path, real: Path) -> str:
     """A folder as a person would type it here, and where it is if a link leads elsewhere."""
+    there = Path(os.path.realpath(folder)) if folder.is_relative_to(Path.cwd()) else folder
+    return _near(folder) if real == there else f"{_near(folder)} ({real})"
+
+
+def _near(folder: Path) -> str:
     here = Path.cwd()
-    near = folder.relative_to(here).as_posix() if folder.is_relative_to(here) else str(folder)
-    there = folder.resolve() if folder.is_relative_to(here) else folder
-    return near if real == there else f"{near} ({real})"
+    return folder.relative_to(here).as_posix() if folder.is_relative_to(here) else str(folder)
 
 
 def _show_installed(plan: "InstallPlan", skill: Path) -> None:
     from upskill.shipping.installing import NEEDED_NODE, skills_add_line
 
-    folders = [shown(copy.folder, copy.folder) for copy in plan.copies]
+    folders = [_near(copy.folder) for copy in plan.copies]
     user, first = plan.scope.user, folders[0] if Path(folders[0]).is_absolute() else f"./{folders[0]}"
     print_lines(f"installed: {', '.join(folders)}")
     print_lines(

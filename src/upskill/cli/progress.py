@@ -32,7 +32,7 @@ class TrialProgress(StepProgress, RunProgress):
     def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str], notes: Sequence[str]) -> None:
         self.show(None)
         self.note(_headline(plan, skill) if self.animated else f"{_headline(plan, skill)}; {lines[0]}")
-        conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
+        conditions = " and ".join(_arm_title(arm, plan) for arm in plan.arms)
         tools = "; models have tools" if harness_info(plan.harness).with_tools else ""
         self._plan_lines = [f"  {line}" for line in (f"{conditions}{tools}", *lines, *notes)]
         self._figures = Figures(plan)
@@ -55,6 +55,11 @@ class TrialProgress(StepProgress, RunProgress):
     def trial_finished(self, trial: Trial) -> None:
         if self._figures is not None:
             self._figures.add_trial(trial)
+
+
+def _arm_title(arm: Arm, plan: TrialPlan) -> str:
+    """The arm by name; of two versions, the measured one is the new version and not "with the skill"."""
+    return "new version" if plan.against == "previous" and arm == plan.measured else arm_name(arm, plan.harness)
 
 
 def _headline(plan: TrialPlan, skill: Skill) -> str:
@@ -147,7 +152,7 @@ class Figures:
         )
 
     def _condition(self, student: str, arm: Arm, look: RunningLook | None) -> Condition:
-        name = arm_name(arm, self._plan.harness)
+        name = _arm_title(arm, self._plan)
         if self._compared and arm in (self._plan.against, self._plan.measured):
             if look is None:
                 return Condition(name=name, share=None)

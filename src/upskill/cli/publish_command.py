@@ -25,7 +25,7 @@ _ACTIONS = {"write": "new", "replace": "changed", "keep": "unchanged"}
 )
 @click.option("--owner", metavar="NAME", help="Whose marketplace it is; needed once, for a new one.")
 @click.option("--name", metavar="NAME", help="The name of a new marketplace.  [default: made from that of DIR]")
-@click.option("--sign", is_flag=True, help="Sign the evidence with sigstore: pip install 'upskill[sign]'.")
+@click.option("--sign", is_flag=True, help="Sign the evidence with sigstore: pip install 'sigstore>=4,<5'.")
 @options.dry_run("Show what would be written; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.runs_dir("Where run folders are, for the evidence.")

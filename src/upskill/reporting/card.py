@@ -52,7 +52,7 @@ def headline(evidence: Evidence) -> tuple[str, ...]:
         real = [one for one in results if not one.scripted]
         subject = "The skill" if results[0].against == "baseline" else "This version"
         return (*_answer(subject, real or results), *(() if real else (_SCRIPT,)))
-    return ("Nothing was measured of this version.",)
+    return ("This version was not measured.",)
 
 
 def _answer(subject: str, results: Sequence[EvidenceResult]) -> list[str]:
@@ -190,7 +190,7 @@ def _basis(one: EvidenceResult) -> Iterator[str]:
     if one.look is not None:
         yield f"look {one.look} at these cases"
     if one.other_looks:
-        yield f"other looks at the same: {_counted(one.other_looks)}"
+        yield f"other looks at the same cases: {_counted(one.other_looks)}"
     if one.judge is not None:
         yield f"judged by {one.judge}"
     if one.sandbox is not None:
@@ -228,10 +228,11 @@ def _not_shown(evidence: Evidence) -> Iterator[str]:
     labels: tuple[Label, ...] = ("recall", "leaks")
     for label in labels:
         if number := max((one.labels.get(label, 0) for one in evidence.results), default=0):
-            yield f"Much in {count(number, 'case')} with the label `{label}`: {LABEL_MEANINGS[label]}."
+            few = "shows little" if number == 1 else "show little"
+            yield f"{count(number, 'case')} {few}: label `{label}` ({LABEL_MEANINGS[label]})."
     if any(one.look is None for one in evidence.results):
-        yield "Where no look is given: how often these cases were looked at before. No ledger recorded it."
-    yield "That the figures are true. Whoever writes `evidence.json` can invent them; a signature says who that was."
+        yield "Where no look is given: how often these cases were used before. No ledger recorded it."
+    yield "That the figures are true. Its author can invent what is in `evidence.json`; a signature says who that is."
 
 
 def _were(number: int) -> str:

@@ -13,8 +13,8 @@ from upskill.reporting.card import how, model_names
 VERIFY_SCHEMA = "upskill.verify/1"
 _MOST_NAMED = 5
 NOT_PROVEN = (
-    f"not proven: that the figures are true; whoever writes {EVIDENCE_FILE} can invent them, and only a signature says "
-    "who that was"
+    f"not proven: that the figures are true; the author of {EVIDENCE_FILE} can invent them, and only a signature says "
+    "who that is"
 )
 
 
@@ -36,7 +36,7 @@ def _answer(state: EvidenceState) -> str:
     held, of = sum(one.holds for one in state.results), len(state.results)
     if not of:
         same = "the files are those" if state.files.same_files else "the files are not those"
-        return f"nothing was measured of this version; {same} that the evidence names"
+        return f"this version was not measured; {same} that the evidence names"
     if state.verified:
         return f"verified: {'the result still holds' if of == 1 else f'all {of} results still hold'}"
     if held == of:
@@ -105,7 +105,7 @@ def _case_lines(state: EvidenceState) -> Iterator[str]:
         yield "cases: the same"
     named = {id for one in state.results for id in one.cases.unmeasured}
     if len(absent) < len(state.results) and (new := [id for id in state.unmeasured if id not in named]):
-        yield f"cases that are here and in no result: {_listed(new)}"
+        yield f"cases that were not measured: {_listed(new)}"
 
 
 def _card_lines(state: EvidenceState) -> Iterator[str]:

@@ -92,7 +92,7 @@ def write_files(folder: Path, *, evidence: str, card: str, dry_run: bool = False
         foreign = paths[0]
     if foreign is not None:
         raise UsageError(
-            on_one_line(f"{foreign}: upskill did not write this file as it is, and does not overwrite it"),
+            on_one_line(f"{foreign}: upskill did not write this file, or it was edited since; it was not overwritten"),
             hint="rename or remove it",
         )
     if not dry_run:

@@ -48,7 +48,9 @@ def parse_marketplace(path: Path, data: bytes) -> Any:
     try:
         return parse_json(data)
     except ValueError as error:
-        raise UsageError(on_one_line(f"{path}: cannot be added to: {error}"), hint="mend the file") from None
+        raise UsageError(
+            on_one_line(f"{path}: cannot be added to: {error}"), hint="correct the file, then publish again"
+        ) from None
 
 
 def marketplace_bytes(value: Mapping[str, Any], *, before: bytes | None) -> bytes:

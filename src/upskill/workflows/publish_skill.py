@@ -213,7 +213,7 @@ def _planned(shared: SharedSkill, order: PublishOrder, to: Path) -> PlannedSkill
     findings = findings_in(shared, about)
     if bad := [one for one in findings if one.severity in ("danger", "error")]:
         raise FindingsRefused(
-            f"{name}: not published: {count(len(bad), 'finding')} of danger or error",
+            f"{name}: not published: {count(len(bad), 'danger or error', 'dangers or errors')}",
             findings=findings,
             problems=[one.line_for_people for one in bad],
             hint="fix these; `upskill lint` shows them with remedies",
@@ -288,7 +288,7 @@ def _marketplace(order: PublishOrder, skills: Sequence[PlannedSkill], to: Path) 
     else:
         current = parse_marketplace(path, before)
         if problem := marketplace_problem(current):
-            raise UsageError(f"{path}: cannot be added to: {problem}", hint="mend the file")
+            raise UsageError(f"{path}: cannot be added to: {problem}", hint="correct the file, then publish again")
         for option, typed, there in (
             ("--name", order.name, current["name"]),
             ("--owner", order.owner, current["owner"]["name"]),

@@ -51,7 +51,7 @@ def measured_here(folder: Path, *, runs_dir: Path, ledger: Path | None) -> Found
 def files_beside(shared: SharedSkill, found: FoundEvidence) -> dict[str, NewFile]:
     """The evidence beside a skill as it travels: none that is not about this version, and the card written anew.
 
-    A card is text of whoever wrote it, and an agent can open it.
+    A card is the text of its author, and an agent can open it.
     """
     if found.origin != "file" or found.evidence is None:
         return {}

@@ -12,7 +12,7 @@ from upskill.domain.skill import EVIDENCE_FILE, SIGNATURE_FILE
 from upskill.domain.text import shortened
 from upskill.errors import EngineError
 
-EXTRA = "upskill[sign]"
+SIGSTORE = "sigstore>=4,<5"
 LONGEST_SECONDS = 600
 """A person may have to find a browser and a password."""
 _MOST_SAID = 300
@@ -26,12 +26,12 @@ def require_sigstore() -> None:
     """Raise where `sigstore` is not installed."""
     if find_spec("sigstore") is None:
         raise EngineError(
-            "--sign needs sigstore, which is not installed; nothing was published", hint=f"pip install '{EXTRA}'"
+            "--sign needs sigstore, which is not installed; nothing was published", hint=f"pip install '{SIGSTORE}'"
         )
 
 
 def sign_evidence(data: bytes, *, interactive: bool) -> bytes:
-    """The signature of the bytes, by whoever the user proves to be: in CI by its token, else in a browser.
+    """The signature of the bytes, under the identity that the user proves: in CI by its token, else in a browser.
 
     Without a terminal nobody is asked. Raises `EngineError` in one line where there is no network or no identity.
     """

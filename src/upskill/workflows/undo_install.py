@@ -42,10 +42,10 @@ def plan_undo(skill: Path, *, agents: Sequence[str], scope: Scope) -> tuple[Inst
         found.append(InstalledCopy(agents=target.agents, folder=folder, real=real, record=record))
         _require_unchanged(found[-1])
     if not found:
-        where = "for you" if scope.user else "in this project"
+        where = "for all your projects" if scope.user else "in this project"
         raise UsageError(
             on_one_line(f"{name}: upskill installed no such skill {where}"),
-            hint="copies in a project are found from its folder, those for all projects with --user",
+            hint="run this in the folder of the project; for copies in all your projects add --user",
         )
     return tuple(found)
 

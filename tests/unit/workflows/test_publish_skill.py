@@ -395,7 +395,7 @@ def _large(place: Place) -> None:
 @pytest.mark.parametrize(
     ("situation", "kind", "said"),
     [
-        (_pipe, FindingsRefused, "tarn: not published: 1 finding of danger or error"),
+        (_pipe, FindingsRefused, "tarn: not published: 1 danger or error"),
         (_foreign, UsageError, "upskill did not publish what is there"),
         (_changed, UsageError, "was changed after it was published"),
         (_added, UsageError, "was changed after it was published"),

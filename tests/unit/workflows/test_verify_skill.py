@@ -150,7 +150,7 @@ def test_an_added_case_is_named_and_ends_nothing(skill: Path) -> None:
     change_cases(skill, lambda cases: cases.append({"id": "new", "input": "New?", "expected": {"contains": "7413"}}))
     state = verify_skill(skill)
     assert state.verified
-    assert "cases that are here and in no result: new" in verification_lines(state)
+    assert "cases that were not measured: new" in verification_lines(state)
 
 
 def test_a_new_name_or_another_order_of_cases_changes_nothing(skill: Path) -> None:
