@@ -102,6 +102,7 @@ def test_publishing_lays_out_a_folder_and_says_what_to_do_next(upskill: Upskill,
     files = {path.relative_to(here / "out").as_posix() for path in _tree(here / "out")}
     assert files == {
         ".claude-plugin/marketplace.json",
+        ".gitattributes",
         "README.md",
         "skills/port/SKILL.md",
         "skills/port/evidence.json",
@@ -110,7 +111,7 @@ def test_publishing_lays_out_a_folder_and_says_what_to_do_next(upskill: Upskill,
     before = _tree(here)
     again = json.loads(upskill("publish", str(skill), "--to", "out", "--json").stdout)
     assert (again["schema"], again["done"], again["marketplace"]) == ("upskill.publish/1", True, "out")
-    assert [one["action"] for one in (*again["skills"], *again["files"])] == ["keep", "keep", "keep"]
+    assert [one["action"] for one in (*again["skills"], *again["files"])] == ["keep"] * 4
     assert again["skills"][0]["shown"] is False
     assert _tree(here) == before
 

@@ -71,6 +71,8 @@ def test_what_is_too_large_is_refused_in_one_line_and_the_others_are_searched(up
     assert done.stderr == ("error: skills/bad: not searched: data.bin has 2,147,483,648 bytes; 100 MB is the most\n")
     assert "skills/good: no findings\n" in done.stdout
     assert "1 skill: no findings; 1 skill not searched\n" in done.stdout
+    alone = upskill("lint", "skills/bad")
+    assert (alone.returncode, alone.stdout, alone.stderr) == (2, "", done.stderr)
     nothing = upskill("lint", "nothing")
     assert (nothing.returncode, nothing.stdout) == (2, "")
     assert nothing.stderr.startswith("error: nothing: no such file or folder\n")

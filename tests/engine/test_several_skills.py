@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,9 @@ def test_skills_and_folders_of_skills_are_found_once_each(skill: Make, here: Pat
     assert [path.name for path in found] == ["a", "b"]
     with pytest.raises(UsageError, match="no such folder"):
         find_targets([one, here / "nowhere"])
+
+
+def test_the_library_takes_the_same_arguments_for_several_skills_as_for_one() -> None:
+    one, several = (set(signature(call).parameters) for call in (upskill.evaluate, upskill.evaluate_skills))
+    assert one - several == {"skill", "tests"}
+    assert several - one == {"skills"}

@@ -7,7 +7,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import print_document, print_json, print_lines
-from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN
+from upskill.errors import EXIT_DONE
 
 
 @click.command("evidence")
@@ -25,22 +25,18 @@ def command(skill: Path, runs_dir: str | None, ledger: str | None, dry_run: bool
 
     Exit codes: 0 written; 1 no run measured this version; 2 wrong usage.
     """
-    from upskill.storage import default_ledger_path
-    from upskill.workflows.evidence import no_results, write_evidence
+    from upskill.workflows.evidence import require_results, write_evidence
 
     typed = {"runs_dir": runs_dir, "ledger": ledger}
     settings = options.resolved(typed, uses=["runs_dir", "ledger"]).values
     written = write_evidence(
         skill,
         runs_dir=Path(settings.runs_dir),
-        ledger=default_ledger_path() if settings.ledger is None else Path(settings.ledger),
+        ledger=options.ledger_path(settings.ledger),
         dry_run=dry_run,
     )
     print_lines(*(f"note: {note}" for note in written.notes), err=True)
-    if (why := no_results(written.evidence, Path(settings.runs_dir))) is not None:
-        print_lines(f"error: {why}", err=True)
-        print_lines(f"hint:  measure it first: upskill eval {skill} -m MODEL", err=True, wrap=False)
-        return EXIT_NOT_SHOWN
+    require_results(written.evidence, skill=skill, runs_dir=Path(settings.runs_dir))
     if as_json:
         print_json(json.loads(written.text))
     else:

@@ -1,7 +1,6 @@
 """`upskill install`: a skill in the folder that a coding agent reads."""
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -9,15 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import confirm, is_interactive, print_json, print_lines
+from upskill.cli.output import print_json, print_lines
+from upskill.cli.sharing_output import agree, file_lines, finding_lines, findings_json
 from upskill.domain.text import count
-from upskill.errors import EXIT_DONE, UsageError
+from upskill.errors import EXIT_DONE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from upskill.domain.finding import Finding
-    from upskill.storage.folder_changes import NewFile
     from upskill.workflows.install_skill import InstallPlan, Scope
     from upskill.workflows.undo_install import InstalledCopy
 
@@ -72,12 +68,12 @@ def command(
     from upskill.workflows.install_skill import install, plan_install
 
     values = options.resolved(settings, uses=["runs_dir", "ledger"]).values
-    ledger = ledger_path(values.ledger)
+    ledger = options.ledger_path(values.ledger)
     plan = plan_install(skill, agents=agents, scope=scope, runs_dir=Path(values.runs_dir), ledger=ledger)
     if not as_json:
         _show_plan(plan)
     if plan.dangers and not accept_findings:
-        raise _refused(plan, skill, shown=not as_json)
+        raise _refused(plan, shown=not as_json)
     changes = [copy for copy in plan.copies if copy.action != "keep"]
     if changes and not dry_run:
         agree("Install it?", yes=yes, nothing="nothing was installed")
@@ -89,31 +85,14 @@ def command(
     return EXIT_DONE
 
 
-def ledger_path(setting: str | None) -> Path:
-    """The ledger that is named, or the user's own."""
-    from upskill.storage import default_ledger_path
-
-    return default_ledger_path() if setting is None else Path(setting)
-
-
-def agree(question: str, *, yes: bool, nothing: str) -> None:
-    """Ask the person on stderr, unless they agreed before. Raises where they do not, or are not there."""
-    if yes:
-        return
-    if not is_interactive():
-        raise UsageError(f"{nothing}: there is no terminal to confirm on", hint="add --yes")
-    if not confirm(question):
-        raise UsageError(nothing)
-
-
-def _refused(plan: "InstallPlan", skill: Path, *, shown: bool) -> Exception:
+def _refused(plan: "InstallPlan", *, shown: bool) -> Exception:
     from upskill.domain.finding import FindingsRefused
 
     return FindingsRefused(
         f"{plan.skill.name}: not installed: {count(len(plan.dangers), 'dangerous finding')}",
         findings=plan.findings,
         problems=[] if shown else [one.line_for_people for one in plan.dangers],
-        hint=f"read the files; to install it as it is: upskill install {quote(str(skill))} --accept-findings",
+        hint="read the files; to install it as it is, add --accept-findings",
     )
 
 
@@ -138,35 +117,21 @@ def _origin(plan: "InstallPlan") -> str:
     return {"file": " (evidence.json says so)", "runs": " (in your runs)", "none": ""}[plan.evidence.origin]
 
 
-def file_lines(files: "Mapping[str, NewFile]") -> list[str]:
-    """Every file with its size; programs are named as such."""
-    width = max(map(len, files))
-    return [
-        f"  {path:<{width}}  {len(file.data):>9,} bytes{', a program' if file.executable else ''}"
-        for path, file in sorted(files.items())
-    ]
-
-
-def finding_lines(findings: "Sequence[Finding]") -> list[str]:
-    """What a person should read before agreeing. Cautions are only counted."""
-    shown = [one.line_for_people for one in findings if one.severity != "caution"]
-    if cautions := sum(one.severity == "caution" for one in findings):
-        shown.append(f"{count(cautions, 'caution')}: see `upskill lint`")
-    return shown or ["findings: none, which does not mean that it is safe"]
-
-
 def shown(folder: Path, real: Path) -> str:
     """A folder as a person would type it here, and where it is if a link leads elsewhere."""
+    there = Path(os.path.realpath(folder)) if folder.is_relative_to(Path.cwd()) else folder
+    return _near(folder) if real == there else f"{_near(folder)} ({real})"
+
+
+def _near(folder: Path) -> str:
     here = Path.cwd()
-    near = folder.relative_to(here).as_posix() if folder.is_relative_to(here) else str(folder)
-    there = folder.resolve() if folder.is_relative_to(here) else folder
-    return near if real == there else f"{near} ({real})"
+    return folder.relative_to(here).as_posix() if folder.is_relative_to(here) else str(folder)
 
 
 def _show_installed(plan: "InstallPlan", skill: Path) -> None:
     from upskill.shipping.installing import NEEDED_NODE, skills_add_line
 
-    folders = [shown(copy.folder, copy.folder) for copy in plan.copies]
+    folders = [_near(copy.folder) for copy in plan.copies]
     user, first = plan.scope.user, folders[0] if Path(folders[0]).is_absolute() else f"./{folders[0]}"
     already = "already " if all(copy.action == "keep" for copy in plan.copies) else ""
     print_lines(f"{already}installed: {', '.join(folders)}")
@@ -192,7 +157,7 @@ def _plan_json(plan: "InstallPlan", *, done: bool) -> dict[str, object]:
         "files": [{"path": path, "size": len(file.data)} for path, file in plan.files.items()],
         "result": evidence_line(plan.measured),
         "result_from": plan.evidence.origin,
-        "findings": [asdict(one) for one in plan.findings],
+        "findings": findings_json(plan.findings),
     }
 
 

@@ -170,6 +170,13 @@ LEDGER = click.option(
 )
 
 
+def ledger_path(setting: str | None) -> Path:
+    """The ledger that is named, or the user's own."""
+    from upskill.storage import default_ledger_path
+
+    return default_ledger_path() if setting is None else Path(setting)
+
+
 def concurrency(*, per: str) -> Option:
     """`per` says in the help whose calls are counted."""
     return click.option("--concurrency", type=int, metavar="N", help=f"Parallel calls per {per}.  [default: 8]")

@@ -1,14 +1,13 @@
 """`upskill publish`: skills with their evidence, laid out for installers."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from upskill.cli import options
-from upskill.cli.install_command import agree, file_lines, finding_lines, ledger_path
 from upskill.cli.output import is_interactive, print_json, print_lines
+from upskill.cli.sharing_output import agree, file_lines, finding_lines, findings_json
 from upskill.domain.text import count
 from upskill.errors import EXIT_DONE
 
@@ -64,7 +63,7 @@ def command(
             skills=skills,
             to=to,
             runs_dir=Path(values.runs_dir),
-            ledger=ledger_path(values.ledger),
+            ledger=options.ledger_path(values.ledger),
             owner=owner,
             name=name,
             home=Path.home(),
@@ -126,7 +125,7 @@ def _as_json(plan: "PublishPlan", *, done: bool) -> dict[str, object]:
                 "verdict": one.evidence.worst_verdict,
                 "shown": one.evidence.is_shown,
                 "signed": one.is_signed,
-                "findings": [asdict(found) for found in one.findings],
+                "findings": findings_json(one.findings),
                 "notes": list(one.notes),
             }
             for one in plan.skills

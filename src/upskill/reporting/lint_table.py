@@ -1,6 +1,7 @@
 """Findings of `lint` for people: one block per skill, the worst first, each rule explained once."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.text import Text
@@ -26,7 +27,7 @@ def lint_json(results: Sequence[LintResult]) -> Json:
                 "folder": result.folder,
                 "name": result.name,
                 "digest": result.digest,
-                "findings": [_finding_json(one) for one in result.findings],
+                "findings": [asdict(one) for one in result.findings],
                 "refused": result.refused,
             }
             for result in results
@@ -39,23 +40,16 @@ def lint_json(results: Sequence[LintResult]) -> Json:
     }
 
 
-def _finding_json(finding: Finding) -> Json:
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity,
-        "file": finding.file,
-        "line": finding.line,
-        "excerpt": finding.excerpt,
-        "reason": finding.reason,
-        "remedy": finding.remedy,
-    }
-
-
 def show_findings(results: Sequence[LintResult], console: Console, *, quiet: bool) -> None:
-    """Print each skill with its findings, then the counts. `quiet`: only dangers and errors, and no skill without."""
-    for result in results:
-        if result.refused is None:
-            _show(result, console, quiet=quiet)
+    """Print each skill with its findings, then the counts. `quiet`: only dangers and errors, and no skill without.
+
+    Of skills that were refused nothing is printed: they have no findings.
+    """
+    searched = [result for result in results if result.refused is None]
+    if not searched:
+        return
+    for result in searched:
+        _show(result, console, quiet=quiet)
     print_lines([Text(counts_line(results))], console)
     if not any(result.dangers for result in results):
         print_lines([Text(NOT_SAFE, style="dim")], console)

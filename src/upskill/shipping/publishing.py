@@ -14,6 +14,8 @@ from upskill.errors import UsageError
 SKILLS_FOLDER = "skills"
 MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
 README_FILE = "README.md"
+ATTRIBUTES_FILE = ".gitattributes"
+_ATTRIBUTE = b"evidence.json -text"
 NAME_RULE = "use letters a-z, digits and hyphens, as in harbour-skills"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RESERVED = frozenset(
@@ -122,3 +124,12 @@ def marketplace_problem(value: Json) -> str | None:
     if isinstance(metadata, dict) and metadata.get("pluginRoot") not in (None, ".", "./"):
         return "`metadata.pluginRoot` leads to another folder; add the skills there yourself"
     return None
+
+
+def with_attribute(before: bytes | None) -> bytes:
+    """The attributes of a repository in which git keeps the bytes of evidence: a signature is about these bytes."""
+    before = before or b""
+    if _ATTRIBUTE in before.splitlines():
+        return before
+    end = b"\n" if before and not before.endswith(b"\n") else b""
+    return before + end + _ATTRIBUTE + b"\n"

@@ -6,7 +6,7 @@ Everything is written beside its target first. Then it takes its place by rename
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,22 +87,30 @@ class FolderChanges:
 
     def apply(self) -> None:
         """Put everything in its place. Where that fails, everything is as it was."""
-        done: list[_Change] = []
+        done: list[tuple[_Change, bool]] = []
         try:
             for change in self._staged:
-                done.append(change)
-                if os.path.lexists(change.target):
+                done.append((change, os.path.lexists(change.target)))
+                if done[-1][1]:
                     change.target.rename(change.aside)
                 if change.beside is not None:
                     change.beside.rename(change.target)
             self._applied = True
         finally:
+            try:
+                self._finish(done)
+            except KeyboardInterrupt:
+                self._finish(done)
+                if not self._applied:  # otherwise everything is in its place, and the interrupt came too late
+                    raise
+
+    def _finish(self, done: Sequence[tuple[_Change, bool]]) -> None:
+        """Remove what was replaced, or take everything back. May be done again where it was interrupted."""
+        for change, was_there in reversed(done):
             if self._applied:
-                for change in done:
-                    _remove(change.aside)
+                _remove(change.aside)
             else:
-                for change in reversed(done):
-                    _take_back(change)
+                _take_back(change, was_there=was_there)
 
 
 def why_not(error: OSError) -> str:
@@ -110,9 +118,10 @@ def why_not(error: OSError) -> str:
     return str(error.strerror) if error.filename is None else f"{error.strerror}: {error.filename}"
 
 
-def _take_back(change: _Change) -> None:
-    if change.beside is not None and not os.path.lexists(change.beside) and os.path.lexists(change.target):
-        _remove(change.target)
+def _take_back(change: _Change, *, was_there: bool) -> None:
+    is_new = not was_there or os.path.lexists(change.aside)
+    if change.beside is not None and is_new and not os.path.lexists(change.beside) and os.path.lexists(change.target):
+        change.target.rename(change.beside)  # removed with what else was staged
     if os.path.lexists(change.aside):
         change.aside.rename(change.target)
 

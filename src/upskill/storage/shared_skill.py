@@ -5,15 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from upskill.domain import Skill
-from upskill.domain.skill import EVIDENCE_FILES, MOST_SHARED_BYTES, MOST_SHARED_FILES, SKILL_FILE
+from upskill.domain.skill import (
+    EVIDENCE_FILES,
+    MOST_SHARED_BYTES,
+    MOST_SHARED_FILES,
+    NAME_RULE,
+    SKILL_FILE,
+    is_skill_name,
+)
 from upskill.domain.text import on_one_line
 from upskill.errors import SkillInvalid, UsageError
+from upskill.storage.evidence import MOST_EVIDENCE_BYTES
 from upskill.storage.folder_changes import NewFile
 from upskill.storage.plain_files import read_plain
 from upskill.storage.skill_files import find_files
 from upskill.storage.skills import read_skill
-
-MOST_EVIDENCE_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +44,12 @@ def read_shared_skill(folder: Path) -> SharedSkill:
             raise
         raise SkillInvalid(on_one_line(f"{folder}: {error.problems[0]}")) from None
     root = (folder.parent if folder.name == SKILL_FILE and folder.is_file() else folder).resolve()
+    written = skill.frontmatter.get("name")
+    if not is_skill_name(skill.name) or written != skill.name:
+        raise SkillInvalid(
+            on_one_line(f"{folder}: the name {written!r} in SKILL.md is not valid, so agents would refuse the skill"),
+            hint=NAME_RULE,
+        )
     size = sum(file.size for file in skill.files)
     if len(skill.files) > MOST_SHARED_FILES or size > MOST_SHARED_BYTES:
         raise SkillInvalid(

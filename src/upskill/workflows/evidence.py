@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from shlex import quote
 
 from upskill import __version__, measuring, storage
 from upskill.domain import Interval, StudentReport, Verdict, digest_of
@@ -18,7 +19,7 @@ from upskill.domain.evidence_rules import result_contradiction
 from upskill.domain.look import Look
 from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import count, on_one_line
-from upskill.errors import UpskillError, UsageError
+from upskill.errors import EXIT_NOT_SHOWN, UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.reporting.card import card_text
 from upskill.storage import LookLedger, RunRecord
@@ -30,6 +31,12 @@ from upskill.workflows.evaluating.recompute import Contradiction, recompute
 _MEASURED = ("with_skill", "offered")
 _CUSTOM = "openai-api/endpoint/"
 _SCRIPTED = "scripted/"
+
+
+class NothingMeasured(UpskillError):
+    """No run measured a version of a skill, so that there is no evidence to write."""
+
+    exit_code = EXIT_NOT_SHOWN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -318,9 +325,11 @@ def _is_below(path: str, folder: str) -> bool:
     return PurePosixPath(os.path.normpath(path)).is_relative_to(os.path.normpath(folder))
 
 
-def no_results(evidence: Evidence, runs_dir: Path) -> str | None:
-    """Why there is nothing to write; `None` where there is something."""
-    if evidence.results:
-        return None
-    also = "" if not evidence.left_out else f"; {count(evidence.left_out, 'run')} of it could not be used"
-    return on_one_line(f"{evidence.skill.name}: no finished run in {runs_dir} measured this version{also}")
+def require_results(evidence: Evidence, *, skill: Path, runs_dir: Path) -> None:
+    """Raise `NothingMeasured` where the evidence has no results."""
+    if not evidence.results:
+        also = "" if not evidence.left_out else f"; {count(evidence.left_out, 'run')} of it could not be used"
+        raise NothingMeasured(
+            on_one_line(f"{evidence.skill.name}: no finished run in {runs_dir} measured this version{also}"),
+            hint=f"measure it first: upskill eval {quote(on_one_line(str(skill)))} -m MODEL",
+        )

@@ -11,9 +11,9 @@ from typing import Literal
 
 from upskill.domain.evidence import Evidence
 from upskill.domain.finding import Finding
-from upskill.domain.skill import INSTALL_RECORD, NAME_RULE, Skill, is_skill_name
+from upskill.domain.skill import INSTALL_RECORD, Skill
 from upskill.domain.text import count, on_one_line
-from upskill.errors import EngineError, SkillInvalid, UsageError
+from upskill.errors import EngineError, UsageError
 from upskill.shipping.installing import (
     AGENTS,
     ANY_AGENT,
@@ -101,13 +101,6 @@ def plan_install(
     """What installing this skill would write, and where. Raises where a copy cannot or must not be written."""
     _require_project(scope)
     shared = read_shared_skill(skill)
-    name = shared.skill.name
-    written = shared.skill.frontmatter.get("name")
-    if not is_skill_name(name) or written != name:
-        raise SkillInvalid(
-            on_one_line(f"{skill}: the name {written!r} in SKILL.md is not valid, so agents would refuse the skill"),
-            hint=NAME_RULE,
-        )
     chosen, names = _chosen(agents, scope, skill)
     found = beside(shared)
     evidence = files_beside(shared, found)

@@ -8,18 +8,19 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from upskill.domain.evidence import Evidence
 from upskill.domain.finding import Finding, FindingsRefused
-from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, NAME_RULE, SIGNATURE_FILE, is_skill_name
+from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, SIGNATURE_FILE
 from upskill.domain.text import count, on_one_line
-from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid, UpskillError, UsageError
+from upskill.errors import EXIT_NOT_SHOWN, EngineError, UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.reporting.card import card_text
 from upskill.reporting.evidence_line import evidence_line
 from upskill.reporting.published_readme import ReadmeRow, readme_text, updated_readme
 from upskill.shipping.publishing import (
+    ATTRIBUTES_FILE,
     MARKETPLACE_FILE,
     README_FILE,
     SKILLS_FOLDER,
@@ -28,6 +29,7 @@ from upskill.shipping.publishing import (
     marketplace_problem,
     new_marketplace,
     require_name,
+    with_attribute,
     with_skills,
 )
 from upskill.storage.evidence import evidence_text
@@ -40,10 +42,9 @@ from upskill.storage.publish_folder import (
     read_text_file,
 )
 from upskill.storage.shared_skill import SharedSkill, read_shared_skill
-from upskill.workflows.install_skill import named_changes
+from upskill.workflows.install_skill import Action, named_changes
 from upskill.workflows.shared_evidence import FoundEvidence, beside, files_beside, findings_in, measured_here
 
-Action = Literal["write", "replace", "keep"]
 Sign = Callable[[bytes], bytes]
 """Signs the bytes of `evidence.json`; returns those of the signature."""
 
@@ -131,11 +132,11 @@ def plan_publish(order: PublishOrder) -> PublishPlan:
     to = _folder(order)
     if order.name is not None:
         require_name(order.name)
-    shared = [_readable(skill) for skill in order.skills]
+    shared = [read_shared_skill(skill) for skill in order.skills]
     _require_apart(shared, to)
     planned = tuple(_planned(one, order, to) for one in shared)
     marketplace, name = _marketplace(order, planned, to)
-    files = tuple(one for one in (marketplace, _readme(name, planned, to)) if one is not None)
+    files = tuple(one for one in (marketplace, _readme(name, planned, to), _attributes(to)) if one is not None)
     return PublishPlan(to=to, marketplace=name, skills=planned, files=files)
 
 
@@ -184,14 +185,6 @@ def _folder(order: PublishOrder) -> Path:
         if not real.is_relative_to(to) or (real.exists() and not real.is_dir()):
             raise UsageError(on_one_line(f"{order.to / inside}: must be a folder inside {shown}"), hint="move it away")
     return to
-
-
-def _readable(skill: Path) -> SharedSkill:
-    shared = read_shared_skill(skill)
-    written = shared.skill.frontmatter.get("name")
-    if not is_skill_name(shared.skill.name) or written != shared.skill.name:
-        raise SkillInvalid(on_one_line(f"{skill}: the name {written!r} in SKILL.md is not valid"), hint=NAME_RULE)
-    return shared
 
 
 def _require_apart(skills: Sequence[SharedSkill], to: Path) -> None:
@@ -328,6 +321,15 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
     except UnicodeDecodeError:
         return None
     return PlannedFile(path=path, data=updated_readme(text, listed).encode(), before=before)
+
+
+def _attributes(to: Path) -> PlannedFile | None:
+    """The attributes for git, with one line more where it is missing; `None` where they are a link."""
+    path = to / ATTRIBUTES_FILE
+    if path.is_symlink():
+        return None
+    before = read_text_file(path)
+    return PlannedFile(path=path, data=with_attribute(before), before=before)
 
 
 def _signed(skill: PlannedSkill, sign: Sign) -> PlannedSkill:

@@ -1,6 +1,7 @@
 """Compares the evidence beside a skill with what is here: files, cases, card and signature. Calls no model."""
 
 from pathlib import Path
+from shlex import quote
 
 from upskill import storage
 from upskill.domain import Case
@@ -32,7 +33,7 @@ def verify_skill(
     if evidence is None:
         raise NoEvidence(
             f"{folder}: has no {EVIDENCE_FILE}, so there is nothing to verify",
-            hint=f"measure the skill with `upskill eval`, then write it: upskill evidence {folder}",
+            hint=f"measure the skill with `upskill eval`, then write it: upskill evidence {quote(str(folder))}",
         )
     notes: list[str] = []
     return compare_evidence(

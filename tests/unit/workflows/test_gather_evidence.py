@@ -14,7 +14,7 @@ from upskill.domain import Student
 from upskill.domain.look import Look, SeenCase, SeenPair, sketch_of
 from upskill.storage import LookLedger
 from upskill.storage.evidence import evidence_from, evidence_text
-from upskill.workflows.evidence import gather, gather_evidence, no_results
+from upskill.workflows.evidence import NothingMeasured, gather, gather_evidence, require_results
 
 ALL, NONE = [True] * 12, [False] * 12
 SECRET_PROMPT = "What is the secret of case"
@@ -68,7 +68,9 @@ def test_a_run_of_another_version_is_no_evidence(skill: Path, runs: Path) -> Non
     assert evidence.results == ()
     assert evidence.worst_verdict is None
     assert not evidence.is_shown
-    assert no_results(evidence, runs) == f"port: no finished run in {runs} measured this version"
+    with pytest.raises(NothingMeasured, match=f"port: no finished run in {runs} measured this version") as raised:
+        require_results(evidence, skill=Path("my skills/port"), runs_dir=runs)
+    assert raised.value.hint == "measure it first: upskill eval 'my skills/port' -m MODEL"
 
 
 def test_the_last_look_is_shown_and_an_earlier_one_that_hurts_is_counted(skill: Path, runs: Path) -> None:

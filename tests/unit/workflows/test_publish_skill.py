@@ -117,7 +117,8 @@ def test_a_published_folder_has_the_skill_its_evidence_and_a_marketplace_and_no_
     place.publish()
     files = {path.relative_to(place.to).as_posix() for path in place.to.rglob("*") if path.is_file()}
     inside = {"SKILL.md", "scripts/run.sh", "evidence.json", "evidence.md"}
-    assert files == {f"skills/tarn/{name}" for name in inside} | {".claude-plugin/marketplace.json", "README.md"}
+    beside = {".claude-plugin/marketplace.json", "README.md", ".gitattributes"}
+    assert files == {f"skills/tarn/{name}" for name in inside} | beside
     folder = place.to / "skills" / "tarn"
     assert read_skill(folder).digest == read_skill(place.skill).digest
     evidence = read_evidence(folder)
@@ -179,11 +180,20 @@ def test_a_new_version_replaces_the_old_one_and_nothing_else(place: Place) -> No
     assert not [name for name in now if name.endswith((".tmp", ".old"))]
 
 
+def test_git_is_told_to_keep_the_bytes_of_evidence_and_other_attributes_stay(place: Place) -> None:
+    attributes = place.to / ".gitattributes"
+    place.to.mkdir()
+    attributes.write_bytes(b"*.png binary\r\n*.md text")
+    place.publish()
+    assert attributes.read_bytes() == b"*.png binary\r\n*.md text\nevidence.json -text\n"
+    assert {file.action for file in place.publish().files} == {"keep"}
+
+
 def test_a_readme_without_our_marks_is_the_users_own(place: Place) -> None:
     place.to.mkdir()
     (place.to / "README.md").write_text("Mine.\n")
     plan = place.publish()
-    assert [file.action for file in plan.files] == ["write", "keep"]
+    assert [file.action for file in plan.files] == ["write", "keep", "write"]
     assert (place.to / "README.md").read_text() == "Mine.\n"
 
 

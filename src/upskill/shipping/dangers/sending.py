@@ -84,7 +84,7 @@ _SAYS_SEND = (
         "send upload post mail copy push publish share sync forward transmit submit paste mirror put transfer back save",
         r"\b(?:send|upload|post|(?:e-?)?mail|copy|push|publish|share|sync|forward|transmit|submit|paste|mirror|put|transfer|back up|save)(?:s|ing|ed)?\b[^\n]{0,100}?"
         r"(?:https?://(?!localhost|127\.)|s3://|gs://|\bbuckets?\b|\bwebhooks?\b|\bgists?\b|\bpastebin|\bpaste (?:site|service)|\bpublic (?:drive|folder|share|link|repo\w*|channel|storage)"
-        r"|(?<![\w./@-])(?:[a-z0-9-]{2,40}\.){2,4}(?:com|net|org|io|dev|app|ai|co|cloud|site|info|me|xyz|example)\b(?!\.\w)"
+        r"|\b(?:to|at|via|into) (?:[a-z0-9-]{2,40}\.){2,4}(?:com|net|org|io|dev|app|ai|co|cloud|site|info|me|xyz|example)\b(?!\.\w)"
         r"|\bexternal\b|\b[\w.+-]{1,60}@[\w-]{1,60}\.[a-z]{2,}|\bendpoint\b|\bour (?:server|collector|api|service)|\b(?:remote|collector|telemetry|analytics) (?:server|host|service|api|endpoint))",
     ),
 )
@@ -167,11 +167,12 @@ def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
     """Something sensitive that is read, and any copy to the outside, in the same skill; or the home folder, copied."""
     yield from _homes_sent(files)
     yield from _dumped_and_sent(files)
-    for file in files:
-        yield from _sent_private(file)
+    said = [list(matches(file, _SAYS_SEND, code=False)) for file in files]
+    for file, sends in zip(files, said, strict=True):
+        yield from _sent_private(file, sends)
         yield from _named_together(file)
-        yield from _sent_described(file)
-    outward = next(_outward(files), None)
+        yield from _sent_described(file, sends)
+    outward = next(_outward(files, said), None)
     if outward is None:
         return
     for file in files:
@@ -195,9 +196,9 @@ def _dumped_and_sent(files: Sequence[FileText]) -> Iterator[Hit]:
             yield from (file.hit(position) for position in matches(file, credentials.DUMPS, prose=False))
 
 
-def _sent_described(file: FileText) -> Iterator[Hit]:
+def _sent_described(file: FileText, sends: Sequence[int]) -> Iterator[Hit]:
     """A file whose prose names private things of two kinds, and sends data out."""
-    if all(file.is_quoted(position) for position in matches(file, _SAYS_SEND, code=False)):
+    if all(file.is_quoted(position) for position in sends):
         return
     named = [found.start() for one in _DESCRIBED_AS if (found := one.search(file.prose)) is not None]
     places = [position for position in named if not file.is_quoted(position)]
@@ -221,21 +222,17 @@ def _named_together(file: FileText) -> Iterator[Hit]:
             yield file.hit(position)
 
 
-def _outward(files: Sequence[FileText]) -> Iterator[Hit]:
-    for file in files:
-        for position in {
-            *_sends(file),
-            *matches(file, (*_DROPPED, *_SHELLS)),
-            *matches(file, _SAYS_SEND, code=False),
-        }:
+def _outward(files: Sequence[FileText], said: Sequence[Sequence[int]]) -> Iterator[Hit]:
+    for file, sends in zip(files, said, strict=True):
+        for position in {*_sends(file), *matches(file, (*_DROPPED, *_SHELLS)), *sends}:
             hit = file.hit(position)
             if not hit.quoted:
                 yield hit
 
 
-def _sent_private(file: FileText) -> Iterator[Hit]:
+def _sent_private(file: FileText, sends: Sequence[int]) -> Iterator[Hit]:
     """A sentence that sends what the user said or owns to the outside."""
-    for position in matches(file, _SAYS_SEND, code=False):
+    for position in sends:
         end = file.prose.find("\n", position)
         sentence = file.sentence_before(position) + file.prose[position : end if end >= 0 else None][:300]
         if any(expression.search(sentence) for _, expression in _PRIVATE):

@@ -3,10 +3,12 @@
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from upskill.domain.finding import SEVERITIES, Finding
 from upskill.domain.folder_contents import FolderContents
 from upskill.domain.skill import EVIDENCE_FILES, SKILL_FILE
+from upskill.redaction import redactor_from
 from upskill.shipping.dangers.rules import search_skill
 from upskill.shipping.lint import agents, folder, head, overlap, quality, references, specification
 from upskill.shipping.lint.rule import MOST_PER_RULE
@@ -30,6 +32,10 @@ Evidence quotes nothing and an agent can open it, so every danger in it is a fin
 def lint_skill(contents: FolderContents) -> tuple[Finding, ...]:
     """Every finding in one skill, the worst first, then `SKILL.md`, then by file and line."""
     found = [*search_skill(contents.files), *_private(contents), *folder.find(contents), *_written(contents)]
+    if any(one.rule == "secret" for one in found):
+        # Another rule can show the same line: what is printed goes into logs of CI.
+        clean = redactor_from({}).clean
+        found = [replace(one, excerpt=clean(one.excerpt)) for one in found]
     return in_order(found)
 
 
