@@ -31,7 +31,8 @@ def test_installing_shows_every_file_and_undoing_leaves_no_trace(
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("port: 1 file, ")
-    assert [line.split()[0] for line in lines[1:3]] == ["SKILL.md", ".upskill-install.json"]
+    assert lines[1].split()[0] == "SKILL.md"
+    assert lines[2] == "  and .upskill-install.json, the record for --undo"
     assert "into .claude/skills/port for claude-code: new" in lines
     assert "into .agents/skills/port for codex: new" in lines
     assert "result: not measured" in lines
@@ -40,6 +41,9 @@ def test_installing_shows_every_file_and_undoing_leaves_no_trace(
     added = {path.relative_to(here).as_posix() for path in _tree(here, home).keys() - before.keys()}
     names = ("SKILL.md", ".upskill-install.json")
     assert added == {f"{folder}/skills/port/{name}" for folder in (".claude", ".agents") for name in names}
+
+    again = upskill("install", str(skill), "--for", "codex", "--yes")
+    assert again.stdout.splitlines()[-1] == "already installed: .agents/skills/port"
 
     undone = upskill("install", str(skill), "--undo", "--yes", "--json")
     assert [copy["action"] for copy in json.loads(undone.stdout)["copies"]] == ["remove", "remove"]

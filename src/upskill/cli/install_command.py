@@ -102,7 +102,7 @@ def _show_plan(plan: "InstallPlan") -> None:
 
     size = sum(len(file.data) for file in plan.files.values())
     print_lines(f"{plan.skill.name}: {count(len(plan.files), 'file')}, {count(size, 'byte')}")
-    print_lines(*file_lines(plan.files), f"  {INSTALL_RECORD}  the record for --undo")
+    print_lines(*file_lines(plan.files), f"  and {INSTALL_RECORD}, the record for --undo")
     for copy in plan.copies:
         print_lines(f"into {shown(copy.folder, copy.real)} for {', '.join(copy.agents)}: {_ACTIONS[copy.action]}")
     if plan.chosen == "none present":
@@ -133,7 +133,8 @@ def _show_installed(plan: "InstallPlan", skill: Path) -> None:
 
     folders = [_near(copy.folder) for copy in plan.copies]
     user, first = plan.scope.user, folders[0] if Path(folders[0]).is_absolute() else f"./{folders[0]}"
-    print_lines(f"installed: {', '.join(folders)}")
+    already = "already " if all(copy.action == "keep" for copy in plan.copies) else ""
+    print_lines(f"{already}installed: {', '.join(folders)}")
     print_lines(
         f"to undo: upskill install {quote(str(skill))} --undo{' --user' if user else ''}",
         f"for another agent: {skills_add_line(quote(first), user=user)} (npm, Node.js {NEEDED_NODE} or later)",
