@@ -1,5 +1,7 @@
-"""Signing runs the program `sigstore`. It needs a network and an identity, so a stand-in with its command line is run here;
-what it prints without a network is what sigstore 4.5.1 printed."""
+"""Signing runs the program `sigstore`, which needs a network and an identity. Here a stand-in takes its place.
+
+What it prints without a network is what sigstore 4.5.1 printed.
+"""
 
 from pathlib import Path
 
@@ -19,8 +21,8 @@ pathlib.Path(words[2]).write_bytes(b"signed " + evidence.read_bytes())
 """
 OFFLINE = """
 import sys
-print("[15:34:10] WARNING  Retrying (Retry(total=0)) after connection broken by 'NameResolutionError(\\"Failed to resolve "
-      "'tuf-repo-cdn.sigstore.dev'\\")': /16.root.json connectionpool.py:874", file=sys.stderr)
+print("[15:34:10] WARNING  Retrying (Retry(total=0)) after connection broken by 'NameResolutionError(\\"Failed to "
+      "resolve 'tuf-repo-cdn.sigstore.dev'\\")': /16.root.json connectionpool.py:874", file=sys.stderr)
 print("           ERROR    Failed to refresh TUF metadata. errors.py:42", file=sys.stderr)
 sys.exit(1)
 """

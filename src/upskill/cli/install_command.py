@@ -14,9 +14,10 @@ from upskill.domain.text import count
 from upskill.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from upskill.domain.finding import Finding
+    from upskill.storage.folder_changes import NewFile
     from upskill.workflows.install_skill import InstallPlan, Scope
     from upskill.workflows.undo_install import InstalledCopy
 
@@ -122,10 +123,7 @@ def _show_plan(plan: "InstallPlan") -> None:
 
     size = sum(len(file.data) for file in plan.files.values())
     print_lines(f"{plan.skill.name}: {count(len(plan.files), 'file')}, {count(size, 'byte')}")
-    width = max(len(path) for path in (*plan.files, INSTALL_RECORD))
-    for path, file in plan.files.items():
-        print_lines(f"  {path:<{width}}  {len(file.data):>9,}{'  program' if file.executable else ''}")
-    print_lines(f"  {INSTALL_RECORD:<{width}}  the record for --undo")
+    print_lines(*file_lines(plan.files), f"  {INSTALL_RECORD}  the record for --undo")
     for copy in plan.copies:
         print_lines(f"into {shown(copy.folder, copy.real)} for {', '.join(copy.agents)}: {_ACTIONS[copy.action]}")
     if plan.chosen == "none present":
@@ -138,6 +136,15 @@ def _origin(plan: "InstallPlan") -> str:
     if plan.evidence.note is not None:
         return f" ({plan.evidence.note})"
     return {"file": " (evidence.json says so)", "runs": " (in your runs)", "none": ""}[plan.evidence.origin]
+
+
+def file_lines(files: "Mapping[str, NewFile]") -> list[str]:
+    """Every file with its size; programs are named as such."""
+    width = max(map(len, files))
+    return [
+        f"  {path:<{width}}  {len(file.data):>9,} bytes{', a program' if file.executable else ''}"
+        for path, file in sorted(files.items())
+    ]
 
 
 def finding_lines(findings: "Sequence[Finding]") -> list[str]:

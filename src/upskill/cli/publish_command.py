@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.install_command import agree, finding_lines, ledger_path
+from upskill.cli.install_command import agree, file_lines, finding_lines, ledger_path
 from upskill.cli.output import is_interactive, print_json, print_lines
 from upskill.domain.text import count
 from upskill.errors import EXIT_DONE
@@ -100,7 +100,7 @@ def _show(plan: "PublishPlan", *, sign: bool) -> None:
         signature = ", signed" if one.is_signed else ", to be signed" if sign else ""
         where = one.folder.relative_to(plan.to).as_posix()
         print_lines(f"{where}: {_ACTIONS[one.action]}, {count(len(one.files), 'file')}{signature}")
-        print_lines(*(f"  {path}  {len(file.data):,}" for path, file in sorted(one.files.items())))
+        print_lines(*file_lines(one.files))
         print_lines(f"  result: {one.result}", *(f"  note: {note}" for note in one.notes))
         if not one.evidence.is_shown:
             print_lines("  No result shows that this skill helps a model; card, README and marketplace say so.")

@@ -113,6 +113,11 @@ class FolderChanges:
                 _take_back(change, was_there=was_there)
 
 
+def why_not(error: OSError) -> str:
+    """Why a change failed, and at which path where the system names one."""
+    return str(error.strerror) if error.filename is None else f"{error.strerror}: {error.filename}"
+
+
 def _take_back(change: _Change, *, was_there: bool) -> None:
     is_new = not was_there or os.path.lexists(change.aside)
     if change.beside is not None and is_new and not os.path.lexists(change.beside) and os.path.lexists(change.target):

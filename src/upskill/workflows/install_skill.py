@@ -24,7 +24,7 @@ from upskill.shipping.installing import (
     skills_add_line,
     targets_for,
 )
-from upskill.storage.folder_changes import FolderChanges, NewFile
+from upskill.storage.folder_changes import FolderChanges, NewFile, why_not
 from upskill.storage.install_record import (
     MOST_FOLDERS_MADE,
     InstallRecord,
@@ -149,7 +149,7 @@ def install(plan: InstallPlan) -> None:
             changes.apply()
     except OSError as error:
         raise EngineError(
-            on_one_line(f"{plan.skill.name}: not installed, nothing was changed ({error.strerror}: {error.filename})")
+            on_one_line(f"{plan.skill.name}: not installed, nothing was changed ({why_not(error)})")
         ) from error
 
 

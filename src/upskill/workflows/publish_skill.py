@@ -31,7 +31,7 @@ from upskill.shipping.publishing import (
     with_skills,
 )
 from upskill.storage.evidence import evidence_text
-from upskill.storage.folder_changes import FolderChanges, NewFile
+from upskill.storage.folder_changes import FolderChanges, NewFile, why_not
 from upskill.storage.publish_folder import (
     marketplace_bytes,
     parse_marketplace,
@@ -164,7 +164,7 @@ def publish(plan: PublishPlan) -> None:
             changes.apply()
     except OSError as error:
         raise EngineError(
-            on_one_line(f"{plan.to}: nothing was published ({error.strerror}: {error.filename})"),
+            on_one_line(f"{plan.to}: nothing was published ({why_not(error)})"),
         ) from error
 
 

@@ -11,7 +11,7 @@ from upskill.domain.skill import is_skill_name
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.shipping.installing import AGENTS
-from upskill.storage.folder_changes import FolderChanges
+from upskill.storage.folder_changes import FolderChanges, why_not
 from upskill.storage.install_record import InstallRecord, changes_since, read_install_record
 from upskill.workflows.install_skill import Scope, named_changes, require_known, targets
 
@@ -64,7 +64,7 @@ def undo(copies: Sequence[InstalledCopy], *, scope: Scope) -> None:
             changes.apply()
     except OSError as error:
         raise EngineError(
-            on_one_line(f"nothing was removed ({error.strerror}: {error.filename})"),
+            on_one_line(f"nothing was removed ({why_not(error)})"),
         ) from error
     kept = {scope.base.resolve(), *scope.base.resolve().parents}
     for copy in copies:
