@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from upskill.domain.evidence import Evidence
-from upskill.domain.skill import EVIDENCE_FILES
-from upskill.domain.text import on_one_line
+from upskill.domain.skill import EVIDENCE_FILES, is_skill_name
+from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.storage.evidence import read_evidence
 from upskill.storage.foreign_json import parse_json
@@ -18,7 +18,7 @@ from upskill.storage.skills import find_skills, read_skill
 
 MOST_BYTES = 5_000_000
 _MOST_LISTED = 500
-_INDENT = re.compile(rb"\n([ \t]+)\S")
+_INDENT = re.compile(rb"\n([ \t]{1,8})\S")
 
 
 def published_changes(folder: Path) -> tuple[str, ...] | None:
@@ -59,13 +59,18 @@ def marketplace_bytes(value: Mapping[str, Any], *, before: bytes | None) -> byte
         return before
     found = None if before is None else _INDENT.search(before)
     indent = "  " if found is None else found[1].decode()
-    return (json.dumps(value, indent=indent, ensure_ascii=False) + "\n").encode()
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    if whole_characters(text) != text:  # half a character can only be written as an escape
+        text = json.dumps(value, indent=indent)
+    return f"{text}\n".encode()
 
 
 def published_skills(skills_folder: Path) -> dict[str, tuple[str, Evidence]]:
     """The skills that are in the folder and have evidence: description and evidence by the name of their folder."""
     found: dict[str, tuple[str, Evidence]] = {}
     for folder in find_skills(skills_folder, depth=1, most_folders=_MOST_LISTED):
+        if not is_skill_name(folder.name):
+            continue  # no agent reads it, and its name could be markup
         try:
             evidence = read_evidence(folder)
             if evidence is not None:

@@ -1,6 +1,7 @@
 """Publishing: what lands in the folder, what is refused, and that nothing else there changes."""
 
 import json
+import shutil
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -216,6 +217,26 @@ def test_other_plugins_unknown_keys_their_order_and_the_indentation_stay(place: 
     assert now["plugins"][0] == plugin
     assert [one["name"] for one in now["plugins"]] == ["other", "tarn"]
     assert '\n\t"owner"' in path.read_text()
+
+
+def test_a_hostile_marketplace_makes_no_large_file_and_no_failure(place: Place) -> None:
+    path = place.to / ".claude-plugin" / "marketplace.json"
+    path.parent.mkdir(parents=True)
+    there = '{"name": "ours", "owner": {"name": "We"}, "plugins": [], "half": "\\ud800", "many": [1, 2, 3]}'
+    path.write_text("\n" + " " * 100_000 + there)
+    place.publish(owner=None)
+    assert place.marketplace()["half"] == "\ud800"
+    assert path.stat().st_size < 2_000
+
+
+def test_a_folder_whose_name_is_markup_is_not_listed(place: Place) -> None:
+    place.publish()
+    shutil.copytree(place.to / "skills" / "tarn", place.to / "skills" / "x](http:evil) <b>")
+    (place.to / "README.md").unlink()
+    place.publish(owner=None)
+    readme = (place.to / "README.md").read_text()
+    assert "[tarn](skills/tarn/evidence.md)" in readme
+    assert "evil" not in readme
 
 
 def test_a_plugin_of_the_user_that_offers_the_skill_is_not_doubled(place: Place) -> None:
