@@ -1,8 +1,8 @@
 """Publishing: what lands in the folder, what is refused, and that nothing else there changes."""
 
 import json
-import shutil
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
