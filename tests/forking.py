@@ -57,12 +57,14 @@ from upskill.models.metering import load_engine_parts
 load_engine_parts()
 inspect_ai.model._model_info._get_lookup_index()  # seconds of reading lists, once
 print("ready", flush=True)
-def ended(child):
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+codes = {}
 for line in sys.stdin:
     asked = json.loads(line)
     if "wait_for" in asked:
-        ended(asked["wait_for"])
+        child = asked["wait_for"]
+        if child not in codes:
+            codes[child] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(asked["number"], codes[child], flush=True)
         continue
     child = os.fork()
     if child == 0:
@@ -84,7 +86,8 @@ for line in sys.stdin:
             sys.stdout.flush(); sys.stderr.flush()
             os._exit(end.code if isinstance(end.code, int) else 1)
         os._exit(0)
-    print(child, flush=True)
+    codes.pop(child, None)  # of an earlier one with the same id
+    print(asked["number"], child, flush=True)
 """
 
 
@@ -102,7 +105,7 @@ class Forker:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._count = 0
+        self._count = self._asked = 0
         self.home = folder / "home"
         """Of commands that are given no other."""
         self.child: int | None = None
@@ -156,7 +159,7 @@ class Forker:
             "stdout": str(out),
             "stderr": str(err),
         }
-        command = Started(self, int(self._said(asked)), words, out=out, err=err)
+        command = Started(self, self._told(asked), words, out=out, err=err)
         try:
             yield command
         finally:
@@ -169,21 +172,27 @@ class Forker:
         stuck = Timer(seconds, os.kill, (child, signal.SIGKILL))
         stuck.start()
         try:
-            return int(self._said({"wait_for": child}))
+            return self._told({"wait_for": child})
         finally:
             stuck.cancel()
 
-    def _said(self, asked: Mapping[str, object]) -> str:
+    def _told(self, asked: Mapping[str, object]) -> int:
+        """The answer to this question. That to an earlier one, for which a wait was interrupted, is skipped."""
+        self._asked += 1
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.write(json.dumps({**asked, "number": self._asked}) + "\n")
         self._process.stdin.flush()
-        return self._line()
+        number = 0
+        while number != self._asked:
+            number, told = map(int, self._line().split())
+        return told
 
 
 class Started:
     """A command that was forked and is running, or has ended: then it is `done`."""
 
     def __init__(self, forker: Forker, pid: int, words: Sequence[str], *, out: Path, err: Path) -> None:
+        assert pid > 1, "no process group is meant"
         self._forker, self._words, self._out, self._err = forker, list(words), out, err
         self.pid = pid
         self.done: Done | None = None

@@ -5,7 +5,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -68,6 +68,11 @@ class HandoffServer:
 
     def serve_once(self) -> None:
         """Answer all that is open now."""
+        for folder, question in self.open():
+            self.answer(folder, question, (question.path / "question.md").read_text())
+
+    def open(self) -> Iterator[tuple[Path, HandoffQuestion]]:
+        """Every open question, with the folder of its hand-off."""
         # Unlike `rglob`, `os.walk` bears folders that vanish while it looks.
         for folder in {Path(place).parent for place, _, names in os.walk(self._below) if "handoff.json" in names}:
             try:
@@ -75,8 +80,7 @@ class HandoffServer:
             except UsageError:
                 continue
             for one in waiting:
-                text = (one.question.path / "question.md").read_text()
-                self.answer(folder, one.question, text)
+                yield folder, one.question
 
     def answer(self, folder: Path, question: HandoffQuestion, text: str) -> None:
         """Answer one question."""

@@ -243,14 +243,12 @@ class Killer(HandoffServer):
     def serve_once(self) -> None:
         if self._forker.child is None:
             return  # killed, and not yet resumed
-        for folder in {path.parent.parent for path in self._below.rglob("handoff.json")}:
-            for one in handoff_status(folder).open:
-                if self._kill(f"{one.question.purpose} open"):
-                    return
-                text = (one.question.path / "question.md").read_text()
-                self.answer(folder, one.question, text)
-                if self._kill(f"{one.question.purpose} answered"):
-                    return
+        for folder, question in self.open():
+            if self._kill(f"{question.purpose} open"):
+                return
+            self.answer(folder, question, (question.path / "question.md").read_text())
+            if self._kill(f"{question.purpose} answered"):
+                return
 
     def _kill(self, point: str) -> bool:
         if point not in self.points or (child := self._forker.child) is None:
