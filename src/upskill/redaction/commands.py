@@ -184,6 +184,8 @@ def _piped(index: TokenIndex) -> Iterator[Span]:
         if match and is_given(match["value"].strip()) and _SINK.search(match["sink"]):
             yield Span(match.start("value"), match.end("value"), "password", 2)
     for offset in index.at["<<<"]:
+        if index.text[offset - 1 : offset] == "<":
+            continue  # inside a longer row of them
         match = _HERE.match(index.text, offset)
         before = _BREAK.split(index.text[max(0, offset - 160) : offset])[-1]
         if match and is_given(match["value"].strip()) and _SINK.search(before):

@@ -196,7 +196,9 @@ def _closing(text: str, begin: int, quote: str) -> int:
 def _is_secret(
     text: str, start: int, name: str, then: re.Match[str], form: str, sort: Sort, begin: int, end: int
 ) -> bool:
-    value = _ESCAPED.sub("ä", text[begin:end])
+    value = text[begin:end]
+    if "\\u" in value:  # looked for first: a long value is read again for every name that is in it
+        value = _ESCAPED.sub("ä", value)
     sure = not then.group("fallback") and "efault" not in (then.group("attribute") or "")
     quoted = then.group("quote") is not None and sure
     if not value or (quoted and (value[0] in ",);: " or _PROMPT.fullmatch(value))):
