@@ -19,9 +19,10 @@ SRC = Path(upskill.__file__).parent
 OTHER_MEANINGS = (
     *("traces/", "domain/trace.py", "reporting/trace_report.py", "teaching/draft_rules.py"),
     *("domain/trial.py", "trials/sample_source.py", "trials/agent_setup.py", "reporting/doctor_agent_table.py"),
-    "cli/trigger_command.py",
+    *("cli/trigger_command.py", "domain/evidence_rules.py", "shipping/lint/agents.py", "shipping/installing.py"),
 )
-"""There `chat` is a kind of recording, and `agent` is who speaks in one, a fault, a key, or a word for people."""
+"""There `chat` is a kind of recording, and `agent` is who speaks in one, a fault, a key, or a word for people. Skills are
+installed for coding agents, whether or not a harness runs them."""
 
 
 @pytest.mark.parametrize("name", HARNESSES)
