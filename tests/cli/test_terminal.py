@@ -132,7 +132,7 @@ def test_a_window_made_narrow_and_wide_again_keeps_every_line_above_the_block(
         assert terminal.screen().startswith(above)
 
 
-@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, pytest.param({"TERM": "dumb"}, marks=pytest.mark.full)])
 def test_a_terminal_that_wants_nothing_painted_gets_plain_lines(
     here: Path, environment: dict[str, str], skill: Path, variables: dict[str, str]
 ) -> None:

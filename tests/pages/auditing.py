@@ -40,7 +40,7 @@ def audit(page: Path | str, *, browser: Browser, looks: tuple[Look, ...] = LOOKS
         if first:
             browser.run(first)
         browser.run(AXE.read_text(encoding="utf-8") + ";0")
-        violations = browser.run("axe.run(document).then(found => found.violations)")
+        violations = browser.run("axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)")
         found += [
             Finding(
                 impact=str(one["impact"]),

@@ -21,8 +21,8 @@ OTHER_MEANINGS = (
     *("domain/trial.py", "trials/sample_source.py", "trials/agent_setup.py", "reporting/doctor_agent_table.py"),
     *("cli/trigger_command.py", "domain/evidence_rules.py", "shipping/lint/agents.py", "shipping/installing.py"),
 )
-"""There `chat` is a kind of recording, and `agent` is who speaks in one, a fault, a key, or a word for people. Skills are
-installed for coding agents, whether or not a harness runs them."""
+"""There `chat` is a kind of recording, and `agent` is who speaks in one, a fault, a key, or a word for people.
+Skills are installed for coding agents, whether or not a harness runs them."""
 
 
 @pytest.mark.parametrize("name", HARNESSES)
