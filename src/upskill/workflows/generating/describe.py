@@ -22,18 +22,15 @@ from upskill.reporting.glance.names import unique_names
 from upskill.storage.description import copy_with_description
 from upskill.storage.records import first_problem, record_text
 from upskill.storage.runs import run_folder_at
-from upskill.storage.teaching_runs import RefiningRecord, TeachingFolder, TeachingRecord
+from upskill.storage.teaching_runs import RefiningRecord, TeachingFolder
 from upskill.storage.triggers import read_trigger_file, triggers_text
 from upskill.workflows.generating.describe_plan import held_out_of, practice_of, trigger_order
 from upskill.workflows.generating.describe_prove import DescriptionProof, prove_description, stays
 from upskill.workflows.generating.describe_refine import RefinedDescription, TriggerMeasurement, refine_description
 from upskill.workflows.generating.describe_save import described_meta, save_description
-from upskill.workflows.generating.findings import NOBODY, Accept
-from upskill.workflows.generating.plan import GenerateInputs
 from upskill.workflows.generating.shown_path import shown_path, shown_skill
 from upskill.workflows.generating.spending import ending_at_a_cap
 from upskill.workflows.generating.staged_run import StagedRun
-from upskill.workflows.progress import RunProgress
 from upskill.workflows.triggering.measure import measure_triggering
 from upskill.workflows.triggering.prepare import prepare_triggering
 
@@ -59,17 +56,8 @@ def keep_prompts(folder: TeachingFolder, prompts: Sequence[TriggerPrompt]) -> No
 class DescribeStages(StagedRun):
     """Runs every stage in order: practice prompts, revisions, held-out prompts, what is saved."""
 
-    def __init__(
-        self,
-        folder: TeachingFolder,
-        record: TeachingRecord,
-        inputs: GenerateInputs,
-        *,
-        progress: RunProgress,
-        accept: Accept = NOBODY,
-    ) -> None:
-        super().__init__(folder, record, inputs, progress=progress, accept=accept)
-        self._down: str | None = None
+    _down: str | None = None
+    """Why a model could not be asked any more; `None` while all can be."""
 
     def run(self) -> GenerateResult:
         """Run all stages, from the prompts to what is saved."""
