@@ -5,11 +5,14 @@ BIN = $(VENV)/bin
 LOCK = requirements
 AGENTS = build/agents
 PAGES = build/pages
+GALLERY = build/gallery
+# The Python of the system, which programs in a sandbox can see.
+SYSTEM_PYTHON ?= /usr/bin/python3
 RECORDING = build/recording
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages check style types unit test coverage full interpreters statistics docs recording lock dist release demo live
+.PHONY: setup hooks agents pages gallery check style types unit test coverage full interpreters statistics docs recording lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +40,14 @@ $(PAGES)/ready: $(wildcard $(LOCK)/pages/*.json)
 	touch $@
 
 pages: $(PAGES)/ready  ## what audits our pages, into build/pages; needs npm, and chromium to run
+
+$(GALLERY)/ready: gallery/requirements.lock $(wildcard plugins/*/pyproject.toml) $(VENV)/ready
+	mkdir -p $(GALLERY) && $(BIN)/uv venv --quiet --clear --relocatable --python $(SYSTEM_PYTHON) $(GALLERY)/venv
+	$(BIN)/uv pip install --quiet --python $(GALLERY)/venv/bin/python --require-hashes -r gallery/requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(addprefix --editable ,$(wildcard plugins/*))
+	touch $@
+
+gallery: $(GALLERY)/ready  ## what the checks of gallery/ start, into build/gallery, and their plug-ins into .venv; 1 GB
 
 check: setup  ## format, lint, types, layers, unit tests: the fast half, on two cores
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going unit types style
@@ -105,6 +116,7 @@ lock: setup  ## new locks, with no release younger than a week; `make lock UPGRA
 	  && $(COMPILE) --constraint $(LOCK)/dev.lock pyproject.toml -o $(LOCK)/user.lock \
 	  && sed -i "1i $$resolved" $(LOCK)/user.lock
 	$(COMPILE) $(UPGRADE) $(WEEK_OLD) $(LOCK)/release.in -o $(LOCK)/release.lock
+	$(COMPILE) $(UPGRADE) $(WEEK_OLD) gallery/requirements.in -o gallery/requirements.lock
 	$(COMPILE) $(UPGRADE) --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock
 
 dist: setup  ## the wheel and the source distribution, into dist; the wheel is installed with its own dependencies and started
