@@ -20,12 +20,12 @@ from typing import Any, Literal
 from upskill.checks import GradingContext, check_problems, grade
 from upskill.domain import Answer, Case, Check
 from upskill.sandbox import open_sandbox
-from upskill.storage import read_case_file, read_skill_cases
+from upskill.storage import read_case_file
 
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "gallery"
 KNOWLEDGE = "knowledge"
-"""The level whose cases are in `skill_meta.json`; every other level is a case file in `evals/levels/`."""
+"""The level whose cases are in `evals/evals.json`; every other level is a case file in `evals/levels/`."""
 CONTEXT = GradingContext(open_sandbox=open_sandbox)
 
 Sort = Literal["reference", "wrong", "cheat"]
@@ -77,12 +77,13 @@ def skill_names() -> list[str]:
 
 def levels(skill: str) -> dict[str, tuple[Case, ...]]:
     """The cases of a skill, by level."""
-    folder = GALLERY / skill
-    knowledge = read_skill_cases(folder, check_problems=check_problems)
-    found = {KNOWLEDGE: knowledge.cases if knowledge else ()}
-    for path in sorted((folder / "evals" / "levels").glob("*.json")):
-        found[path.stem] = read_case_file(path, check_problems=check_problems).cases
-    return found
+    folder = GALLERY / skill / "evals"
+    paths = {KNOWLEDGE: folder / "evals.json", **{path.stem: path for path in sorted(folder.glob("levels/*.json"))}}
+    return {
+        level: read_case_file(path, check_problems=check_problems).cases
+        for level, path in paths.items()
+        if path.is_file()
+    }
 
 
 def known_answers(skill: str) -> Iterator[KnownAnswer]:
