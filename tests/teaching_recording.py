@@ -1,4 +1,4 @@
-"""A teaching that was recorded: made by `benchmarks/teach_three_tasks.py`, played back by `tests/recorded_teaching`.
+"""A teaching that was recorded: made by `benchmarks/record_teaching.py`, played back by `tests/recorded_teaching`.
 
 The folder of a recording:
 
@@ -7,6 +7,7 @@ The folder of a recording:
     cases/, skill/    the teachers' answers, in the order in which they were asked: `001-plan.json`, `004-draft.json`
     student.jsonl     what the student's server answered (`recorded_student.py`)
     expected.json     verdict, rates and interval
+    run/              the whole run folder, for a reader; only in `gallery/recorded`
 """
 
 import json
@@ -95,6 +96,24 @@ def keep(folder: Path, recording: Path, *, words: Sequence[str], result: dict[st
                 shutil.copyfile(answer, recording / side / f"{_title(question)}{answer.suffix}")
     _write(recording / "command.json", list(words))
     _write(recording / "expected.json", outcome_of(result))
+
+
+def keep_run(folder: Path, recording: Path) -> None:
+    """Put the run folder of a teaching that ended into a recording, without paths of this machine.
+
+    Of the engine's logs only those of the held-out test stay: they are large, and `trials.jsonl` has all answers.
+    """
+    (run,) = (found.parent for found in (folder / "runs").glob("*/generate.json"))
+    kept = recording / "run"
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(run, kept)
+    for logs in kept.glob("trials/*/logs"):
+        if logs.parent.name != "held-out":
+            shutil.rmtree(logs)
+    for path in (*kept.rglob("*.json"), *kept.rglob("*.jsonl")):
+        text = path.read_text(encoding="utf-8")
+        if (clean := text.replace(f"{folder}/", "")) != text:
+            path.write_text(clean, encoding="utf-8")
 
 
 def replay(recording: Path, folder: Path) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""One of three real tasks from material to verdict: teachers answer by hand-off, a very small real model learns.
+"""One real task from material to verdict: teachers answer by hand-off, a very small real model learns.
 
-    python -m benchmarks.teach_three_tasks --task kernel --folder build/kernel
-    python -m benchmarks.teach_three_tasks --task kernel --folder build/kernel     again, to resume it
+    python -m benchmarks.record_teaching --task session --folder build/session
+    python -m benchmarks.record_teaching --task session --folder build/session     again, to resume it
 
 Two fresh conversations serve `FOLDER/handoff/cases` and `FOLDER/handoff/skill`, and see nothing else. The student's
-answers are recorded. With `--answers tests/recorded_teaching/TASK` the recorded teachers answer again, and only the
-student is recorded anew. At the end a row of the table is printed, and `FOLDER/recording` can be moved to
-`tests/recorded_teaching/TASK`, where it is played back by the tests. Further words go to `generate`.
+answers are recorded. With `--answers RECORDING` the recorded teachers answer again, and only the student is recorded
+anew. At the end a row of the table is printed. Move `FOLDER/recording` to `tests/recorded_teaching/TASK`, or to
+`gallery/recorded/TASK` for a task of the gallery, and the tests play it back. Further words go to `generate`.
 """
 
 import argparse
@@ -21,9 +21,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from tools.local_model import served_model
 
 from recorded_student import RecordedStudent
-from teaching_recording import HANDOFF, generate_command, keep, teach
+from teaching_recording import HANDOFF, generate_command, keep, keep_run, teach
 
 ROOT = Path(__file__).parent.parent
+GALLERY = ROOT / "gallery"
 PORT = 18714
 """Of the student. Stays the same: a run is resumed only with the server it was begun with."""
 
@@ -57,10 +58,15 @@ class Task:
 
 
 TASKS = {
-    "kernel": Task(
-        task="answer questions about packaging kernels for the Hugging Face kernel builder",
-        material=ROOT / "examples" / "material" / "kernel-builder.md",
-        cases="8+28+0",
+    "gpu-kernels": Task(
+        task="answer questions about GPU kernels for the Hugging Face kernel builder",
+        material=GALLERY / "gpu-kernels" / "evals" / "material" / "gpu-kernels.md",
+        cases="8+32+4",
+    ),
+    "sql-migrations": Task(
+        task="answer questions about schema migrations on PostgreSQL that do not block the application",
+        material=GALLERY / "sql-migrations" / "evals" / "material" / "sql-migrations.md",
+        cases="8+32+4",
     ),
     "session": Task(
         task="answer questions about writing and testing CUDA kernels in this project",
@@ -77,7 +83,7 @@ TASKS = {
 
 def main() -> int:
     """Serve the student, teach, record, print the row."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.teach_three_tasks")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.record_teaching")
     parser.add_argument("--task", choices=sorted(TASKS), required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--answers", type=Path, default=None, help="a recording whose teachers answer again")
@@ -97,6 +103,8 @@ def main() -> int:
         print(f"$ {' '.join(command)}\nserve {folder / HANDOFF}", file=sys.stderr, flush=True)
         result = teach(command, folder, student=student, answers=flags.answers)
     keep(folder, recording, words=words, result=result)
+    if GALLERY in task.material.parents:
+        keep_run(folder, recording)
     print(row(flags.task, result))
     return 0
 
