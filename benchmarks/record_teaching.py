@@ -60,12 +60,12 @@ class Task:
 TASKS = {
     "gpu-kernels": Task(
         task="answer questions about GPU kernels for the Hugging Face kernel builder",
-        material=GALLERY / "gpu-kernels" / "evals" / "material" / "gpu-kernels.md",
+        material=GALLERY / "recorded" / "gpu-kernels" / "material" / "gpu-kernels.md",
         cases="8+32+4",
     ),
     "sql-migrations": Task(
         task="answer questions about schema migrations on PostgreSQL that do not block the application",
-        material=GALLERY / "sql-migrations" / "evals" / "material" / "sql-migrations.md",
+        material=GALLERY / "recorded" / "sql-migrations" / "material" / "sql-migrations.md",
         cases="8+32+4",
     ),
     "session": Task(
