@@ -14,10 +14,10 @@ SERVE = Path(__file__).parent.parent / "src" / "upskill" / "workflows" / "exampl
 
 
 @contextmanager
-def served_model() -> Iterator[str]:
-    """The address of the server, without `/v1`. Raises `RuntimeError` if it does not start."""
+def served_model(port: int = 0) -> Iterator[str]:
+    """The address of the server, without `/v1`; at any free port, or at this one. Raises `RuntimeError` if it fails."""
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     server = subprocess.Popen(

@@ -1,0 +1,70 @@
+"""What each skill of the gallery does for a very small real model on this machine, on its knowledge cases.
+
+    python -m benchmarks.gallery_students                all skills
+    python -m benchmarks.gallery_students tidy-data      one of them
+
+Each evaluation is one run in `gallery/runs`, kept without the logs of the engine; its evidence is written beside the
+skill. The cases are asked once at temperature 0: this server gives the same answer to the same question. Beside the GPU
+skill, the facts that were published about its subject are measured too, as a skill of their own.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.gallery import GALLERY, ROOT, skill_names
+from tools.local_model import served_model
+
+RUNS = GALLERY / "runs"
+PUBLISHED = GALLERY / "gpu-kernels" / "evals" / "published-facts"
+UPSKILL = str(Path(sys.executable).parent / "upskill")
+PORT = 18731
+"""Stays the same: it is part of what a run records."""
+ASKED = ["--harness", "chat", "--temperature", "0", "--runs", "1", "--concurrency", "1", "--max-output-tokens", "64"]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Serve the model, evaluate, write the evidence."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gallery_students")
+    parser.add_argument("skills", nargs="*", help="default: all of them")
+    parser.add_argument("--port", type=int, default=PORT)
+    flags = parser.parse_args(words)
+    with served_model(flags.port) as url:
+        for name in flags.skills or skill_names():
+            folder = GALLERY / name
+            cases = folder / "evals" / "evals.json"
+            _evaluate(folder, cases, url, runs=RUNS / name)
+            _upskill("evidence", str(folder.relative_to(ROOT)), "--runs-dir", str((RUNS / name).relative_to(ROOT)))
+            if name == "gpu-kernels":
+                _evaluate(PUBLISHED, cases, url, runs=RUNS / PUBLISHED.name)
+    return 0
+
+
+def _evaluate(skill: Path, cases: Path, url: str, *, runs: Path) -> None:
+    shutil.rmtree(runs, ignore_errors=True)
+    words = ["eval", str(skill.relative_to(ROOT)), "-t", str(cases.relative_to(ROOT)), "-m", "smollm2"]
+    words += [
+        "--base-url",
+        f"{url}/v1",
+        *ASKED,
+        "--ceiling",
+        "--fresh",
+        "--yes",
+        "--runs-dir",
+        str(runs.relative_to(ROOT)),
+    ]
+    _upskill(*words)
+    for logs in (*runs.glob("*/logs"), *runs.glob("*/report.html")):
+        shutil.rmtree(logs) if logs.is_dir() else logs.unlink()
+
+
+def _upskill(*words: str) -> None:
+    print("$ upskill " + " ".join(words), flush=True)
+    subprocess.run([UPSKILL, *words], cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
