@@ -64,7 +64,7 @@ style:
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m tools.reference --check
 
-test: setup agents pages  ## all tests: the real engine, the real local model, real agents, the installed command
+test: setup agents pages gallery  ## all tests: the real engine, the real local model, real agents, the installed command
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 coverage: setup  ## what unit and engine tests reach, by line and branch, as a table and as pages in build/coverage/html
@@ -84,12 +84,14 @@ interpreters: setup  ## the unit tests on the other versions of Python that are 
 	  && build/python-$$version/bin/python -m pytest tests/unit -q -m 'not full and not once' --hypothesis-profile brief || exit 1; \
 	done
 
-full: setup interpreters agents statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
+full: setup interpreters agents gallery statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.attacks_end_to_end
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/what-scales.md
+	$(BIN)/python -m tools.gallery --write gallery/README.md
+	$(BIN)/python -m benchmarks.gallery_students
 	$(BIN)/python -m benchmarks.coding_agents --write docs/explanation/how-a-coding-agent-is-run.md
 
 statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
@@ -136,5 +138,5 @@ release: dist  ## what a release needs besides: the age of the lock, known vulne
 demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
 	@$(BIN)/python -m tools.demo
 
-live: setup  ## the whole story with a real teacher, for whoever has a key; TRACE=FILE; spends at most 5 dollars
+live: gallery  ## a real teacher, then the gallery on cheap models, for whoever has a key; TRACE=FILE; at most 5 dollars
 	@TRACE="$(TRACE)" $(BIN)/python -m tools.live

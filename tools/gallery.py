@@ -173,10 +173,24 @@ def summary(graded: Sequence[Graded]) -> str:
     )
 
 
+def write_part(page: Path, part: str, text: str) -> None:
+    """Replace what is written between the marks of a part of a page."""
+    whole = page.read_text(encoding="utf-8")
+    page.write_text(whole.replace(read_part(page, part), f"\n{text}\n", 1), encoding="utf-8")
+
+
+def read_part(page: Path, part: str) -> str:
+    """What is between the marks of a part of a page."""
+    _, begun, after = page.read_text(encoding="utf-8").partition(f"<!-- {part}: ")
+    assert begun, f"{page} has no part {part}"
+    return after.partition("-->")[2].partition("<!-- end")[0]
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Grade, print."""
     parser = argparse.ArgumentParser(prog="python -m tools.gallery")
     parser.add_argument("skills", nargs="*", help="default: all of them")
+    parser.add_argument("--write", type=Path, default=None, help="write the table into this page")
     parser.add_argument("-v", "--verbose", action="store_true", help="each answer, with what the checks saw")
     flags = parser.parse_args(words)
     graded = list(grade_all([known for name in flags.skills or skill_names() for known in known_answers(name)]))
@@ -184,9 +198,10 @@ def main(words: Sequence[str] | None = None) -> int:
         if flags.verbose or not one.as_it_must_be:
             state = "errored" if one.errored else f"fails {one.rejected_by}" if one.rejected_by else "passes"
             print(f"{'ok ' if one.as_it_must_be else 'BAD'} {one.known.name}: {state}: {one.saw[:300]}")
-    print(table(graded))
-    print()
-    print(summary(graded))
+    shown = f"{table(graded)}\n\n{summary(graded)}"
+    print(shown)
+    if flags.write is not None:
+        write_part(flags.write, "graded", shown)
     return 0 if graded and all(one.as_it_must_be for one in graded) else 1
 
 

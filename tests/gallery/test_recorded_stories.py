@@ -1,0 +1,25 @@
+"""The two recorded teachings of the gallery, played back without any model: the same answers, the same verdict."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tools.gallery import GALLERY
+
+from teaching_recording import outcome_of, replay
+
+STORIES = ("gpu-kernels", "sql-migrations")
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_recorded_story_ends_with_the_same_verdict(story: str, tmp_path: Path) -> None:
+    recording = GALLERY / "recorded" / story
+    expected = json.loads((recording / "expected.json").read_text(encoding="utf-8"))
+    assert outcome_of(replay(recording, tmp_path)) == expected
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_the_skill_of_the_gallery_is_the_one_that_was_taught(story: str) -> None:
+    """Its body may end with a line that points to the long form; the rest is as the teacher wrote it."""
+    kept = (GALLERY / "recorded" / story / "skill.md").read_text(encoding="utf-8")
+    assert (GALLERY / story / "SKILL.md").read_text(encoding="utf-8").startswith(kept.rstrip())
