@@ -1,0 +1,298 @@
+"""Runs inside the sandbox: launches the kernel of `kernel.py` on numba's simulator, as standard input says.
+
+It decides nothing: it writes down what is in the arrays afterwards, or what went wrong. Three things of the simulator
+are replaced. The threads of a block run one at a time, in an order drawn from a seed, up to the next barrier or their
+end, so that the same kernel always does the same. Shared and local arrays begin as NaN, for every block anew. And every
+access to an array is noted, so that two threads that use the same element without a barrier between them are a fault.
+"""
+
+import os
+
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+
+import importlib.util
+import json
+import math
+import random
+import sys
+import threading
+import warnings
+
+import numpy as np
+from numba.cuda import types
+from numba.cuda.np import numpy_support
+from numba.cuda.simulator import kernel as simulator
+from numba.cuda.simulator import kernelapi
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
+
+SHARED_BYTES = 49_152
+MOST_ACCESSES = 2_000_000
+POISON = {"f": math.nan, "i": -77_777, "u": 77_777, "b": True}
+
+
+class KernelFault(Exception):
+    """The kernel did what no kernel may do."""
+
+
+class Watcher:
+    """Which thread used which element since the last barrier, and which block ever did."""
+
+    def __init__(self):
+        self.accesses = {}
+        self.total = 0
+        self.block = None
+        self.since_barrier = {}
+        self.of_block = {}
+        self.by_blocks = {}
+        self.owned = set()
+
+    def begin_block(self, block):
+        self.block, self.since_barrier, self.of_block = block, {}, {}
+
+    def barrier(self):
+        self.since_barrier = {}
+
+    def end_block(self):
+        for address, (kinds, value) in self.of_block.items():
+            theirs = self.by_blocks.setdefault(address, (set(), value))
+            both = kinds | theirs[0]
+            if theirs[0] and conflict(kinds, theirs[0]) and not (both == {"write"} and same(value, theirs[1])):
+                raise KernelFault(f"block {self.block} and another block use the same element, and one of them writes it")
+            theirs[0].update(kinds)
+
+    def note(self, array, index, kind, value):
+        thread = threading.current_thread()
+        key = (self.block, thread.thread_id)
+        self.accesses[key] = self.accesses.get(key, 0) + 1
+        self.total += 1
+        if self.total > MOST_ACCESSES:
+            raise KernelFault("the kernel uses elements of arrays more than two million times")
+        if getattr(thread, "atomic", False):
+            kind = "atomic"
+        address = address_of(array, index)
+        users = self.since_barrier.setdefault(address, {})
+        for other, (kinds, written) in users.items():
+            if other != thread.thread_id and conflict({kind}, kinds):
+                if kind == "write" and kinds == {"write"} and same(value, written):
+                    continue
+                raise KernelFault(
+                    f"threads {min(other, thread.thread_id)} and {max(other, thread.thread_id)} of a block use the same "
+                    "element without a barrier between them, and one of them writes it"
+                )
+        mine = users.setdefault(thread.thread_id, (set(), None))
+        mine[0].add(kind)
+        users[thread.thread_id] = (mine[0], value if kind == "write" else mine[1])
+        if address not in self.owned:
+            ours = self.of_block.setdefault(address, (set(), value))
+            ours[0].add(kind)
+            if kind == "write":
+                self.of_block[address] = (ours[0], value)
+
+
+def conflict(some, others):
+    """Whether two uses of one element by different threads depend on their order."""
+    both = some | others
+    return both not in ({"read"}, {"atomic"})
+
+
+def same(one, other):
+    try:
+        return bool(one == other) or bool(one != one and other != other)
+    except ValueError:
+        return False
+
+
+def address_of(array, index):
+    places = index if isinstance(index, tuple) else (index,)
+    address = array.__array_interface__["data"][0]
+    for place, size, stride in zip(places, array.shape, array.strides, strict=True):
+        address += (int(place) + (size if place < 0 else 0)) * stride
+    return address
+
+
+WATCHER = Watcher()
+plain_get = FakeCUDAArray.__getitem__
+plain_set = FakeCUDAArray.__setitem__
+
+
+def watched_get(self, index):
+    array = self._item._ary
+    found = plain_get(self._item, index)
+    if isinstance(found, FakeCUDAArray):
+        return FakeWithinKernelCUDAArray(found)
+    WATCHER.note(array, index, "read", found)
+    return found
+
+
+def watched_set(self, index, value):
+    array = self._item._ary
+    places = index if isinstance(index, tuple) else (index,)
+    if len(places) != array.ndim:
+        raise KernelFault("the kernel assigns to a whole row at once")
+    plain_set(self._item, index, value)
+    WATCHER.note(array, index, "write", array[index])
+
+
+FakeWithinKernelCUDAArray.__getitem__ = watched_get
+FakeWithinKernelCUDAArray.__setitem__ = watched_set
+
+
+def poisoned(shape, dtype):
+    if isinstance(dtype, types.Type):
+        dtype = numpy_support.as_dtype(dtype)
+    array = np.empty(shape, dtype)
+    array[...] = POISON[array.dtype.kind]
+    return array
+
+
+class PoisonedShared(kernelapi.FakeCUDAShared):
+    """Shared arrays, one per place in the source and block."""
+
+    def array(self, shape, dtype, alignment=None):
+        frame = sys._getframe(1)
+        key = (WATCHER.block, frame.f_code.co_name, frame.f_lasti)
+        found = self._allocations.get(key)
+        if found is None:
+            found = poisoned(shape, dtype)
+            used = sum(one.nbytes for (block, *_), one in self._allocations.items() if block == WATCHER.block)
+            if used + found.nbytes > SHARED_BYTES:
+                raise KernelFault(f"the kernel uses more than {SHARED_BYTES} bytes of static shared memory")
+            self._allocations[key] = found
+            at = found.__array_interface__["data"][0]
+            WATCHER.owned.update(range(at, at + found.nbytes, found.itemsize))
+        return FakeWithinKernelCUDAArray(FakeCUDAArray(found))
+
+
+class PoisonedLocal(kernelapi.FakeCUDALocal):
+    """Arrays of one thread."""
+
+    def array(self, shape, dtype, alignment=None):
+        return poisoned(shape, dtype)
+
+
+kernelapi.FakeCUDAShared = PoisonedShared
+kernelapi.FakeCUDALocal = PoisonedLocal
+
+
+def atomic(method):
+    def marked(self, *given):
+        thread = threading.current_thread()
+        thread.atomic = True
+        try:
+            return method(self, *given)
+        finally:
+            thread.atomic = False
+
+    return marked
+
+
+for name in ("add", "sub", "max", "min", "exch", "cas", "compare_and_swap", "inc", "dec", "and_", "or_", "xor"):
+    setattr(kernelapi.FakeCUDAAtomic, name, atomic(getattr(kernelapi.FakeCUDAAtomic, name)))
+
+
+class OneAtATime(simulator.BlockThread):
+    """A thread of a block that runs only when it is its turn."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.turn = threading.Semaphore(0)
+        self.ended = False
+
+    def run(self):
+        self.turn.acquire()
+        try:
+            if not self.abort:
+                super().run()
+        finally:
+            self.ended = True
+            self._manager.handed_back.release()
+
+    def syncthreads(self):
+        self._manager.handed_back.release()
+        self.turn.acquire()
+        if self.abort:
+            raise KernelFault("another thread failed")
+
+
+class Turns(simulator.BlockManager):
+    """Gives each thread of a block its turn, in an order drawn from a seed, from barrier to barrier."""
+
+    def run(self, grid_point, *args):
+        self.handed_back = threading.Semaphore(0)
+        WATCHER.begin_block(tuple(int(one) for one in grid_point))
+
+        def target():
+            self._f(*args)
+
+        waiting = [
+            OneAtATime(target, self, grid_point, point, self._debug) for point in np.ndindex(*self._block_dim)
+        ]
+        for thread in waiting:
+            thread.start()
+        try:
+            while waiting:
+                ORDER.shuffle(waiting)
+                for thread in waiting:
+                    thread.turn.release()
+                    self.handed_back.acquire()
+                    if thread.exception:
+                        raise thread.exception[0]
+                ended = [thread for thread in waiting if thread.ended]
+                waiting = [thread for thread in waiting if not thread.ended]
+                if ended and waiting:
+                    raise KernelFault(
+                        "some threads of a block end while others wait at a barrier: every thread must reach every barrier"
+                    )
+                WATCHER.barrier()
+            WATCHER.end_block()
+        finally:
+            for thread in waiting:
+                thread.abort = True
+                if not thread.ended:
+                    thread.turn.release()
+
+
+simulator.BlockManager = Turns
+ORDER = random.Random(0)
+
+
+def argument(given):
+    if "scalar" in given:
+        return int(given["scalar"]) if given["dtype"] == "int32" else np.dtype(given["dtype"]).type(given["scalar"])
+    return np.array(given["values"], dtype=given["dtype"]).reshape(given["shape"])
+
+
+def launched(kernel, launch):
+    global WATCHER, ORDER
+    WATCHER, ORDER = Watcher(), random.Random(launch["seed"])
+    arguments = [argument(one) for one in launch["arguments"]]
+    try:
+        kernel[tuple(launch["grid"]), tuple(launch["block"])](*arguments)
+    except Exception as error:  # what the kernel did, whatever it is, is what was seen
+        return {"fault": f"{type(error).__name__}: {error}"[:400]}
+    arrays = [one.ravel().tolist() if isinstance(one, np.ndarray) else None for one in arguments]
+    return {"arrays": arrays, "accesses": sorted(WATCHER.accesses.values())}
+
+
+def main():
+    threading.stack_size(512 * 1024)
+    np.seterr(all="ignore")
+    warnings.simplefilter("ignore")
+    work = json.load(sys.stdin)
+    spec = importlib.util.spec_from_file_location("kernel", "kernel.py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        kernel = getattr(module, work["kernel"])
+    except Exception as error:  # the same: it cannot be loaded
+        results = {"fault": f"{type(error).__name__}: {error}"[:400]}
+    else:
+        if type(kernel) is not simulator.FakeCUDAKernel or kernel._device:
+            results = {"fault": f"{work['kernel']} is not a kernel"}
+        else:
+            results = {"launches": [launched(kernel, one) for one in work["launches"]]}
+    with open("result.json", "w", encoding="utf-8") as file:
+        json.dump(results, file)
+
+
+main()

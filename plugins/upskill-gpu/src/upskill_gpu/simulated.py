@@ -1,0 +1,146 @@
+"""`cuda-simulated`: does a kernel in Python compute the right values, on numba's CUDA simulator?
+
+The source is read first: a file that holds anything but a kernel is refused without being run. Then the kernel is
+launched in a fresh sandbox, with inputs that are not in the prompt. What is right is computed and compared out here.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+
+from upskill.checks.plugin import FileRefused, Finding, Inspection, Json, Limits, Sandbox, SandboxSpec
+from upskill_gpu.kernel_source import NotAKernel, require_kernel
+from upskill_gpu.launches import Array, Launch
+from upskill_gpu.tasks import TASKS, Task
+from upskill_gpu.toolchain import HARNESS, PYTHON, toolchain
+
+FILE = "kernel.py"
+SECONDS = 60
+LIMITS = Limits(memory_mb=2_048, address_space_mb=None, cpu_seconds=SECONDS, processes=256)
+MOST_RESULT_BYTES = 2_000_000
+UNEVEN = 8
+"""How many times its even share the busiest thread may do."""
+FREE_ACCESSES = 60
+"""What any thread may do, whatever its share is."""
+
+
+class CudaSimulated:
+    """The plug-in. `with` names the task: `{"task": "rms-norm"}`."""
+
+    needs = frozenset({"files", "sandbox"})
+
+    def problems(self, given: Json) -> list[str]:
+        """`with` must name a task that exists."""
+        if not isinstance(given, dict) or set(given) != {"task"} or given["task"] not in TASKS:
+            return [f'`with` must be {{"task": …}} with one of {", ".join(TASKS)}']
+        return []
+
+    def __call__(self, inspection: Inspection) -> Finding:
+        """Read, launch, compare."""
+        given = inspection.given
+        assert isinstance(given, dict)
+        task = TASKS[str(given["task"])]
+        source = inspection.files.get(FILE)
+        if source is None and inspection.only_block is not None:
+            source = inspection.only_block.encode()
+        if source is None:
+            return Finding(False, f"there is no {FILE}")
+        try:
+            require_kernel(source, task.kernel, uses=task.uses)
+        except NotAKernel as refused:
+            return Finding(False, str(refused))
+        launches = task.launches()
+        spec = SandboxSpec(limits=LIMITS, mounts=(toolchain(), HARNESS))
+        with inspection.open_sandbox(spec) as sandbox:
+            return _launched(sandbox, source, task, launches)
+
+
+def _launched(sandbox: Sandbox, source: bytes, task: Task, launches: Sequence[Launch]) -> Finding:
+    sandbox.put({FILE: source})
+    work = {
+        "kernel": task.kernel,
+        "launches": [
+            {
+                "seed": at,
+                "grid": launch.grid,
+                "block": launch.block,
+                "arguments": [one.to_json() for one in launch.arguments],
+            }
+            for at, launch in enumerate(launches)
+        ],
+    }
+    command = [PYTHON, "-I", "-B", f"{HARNESS.target}/simulate.py"]
+    ran = sandbox.run(command, seconds=SECONDS, stdin=json.dumps(work).encode())
+    if ran.ended == "gone":
+        raise RuntimeError("the sandbox is gone")
+    if ran.ended != "exit":
+        return Finding(False, f"the kernel did not end properly: {ran.ended}")
+    if ran.exit_code != 0:
+        return Finding(False, f"the simulator ended with {ran.exit_code}: {_tail(ran.stderr)}")
+    try:
+        result = json.loads(sandbox.read("result.json", most_bytes=MOST_RESULT_BYTES))
+    except (FileNotFoundError, FileRefused, ValueError, RecursionError):
+        return Finding(False, "the launches left no result")
+    return _judged(result, launches)
+
+
+def _judged(result: object, launches: Sequence[Launch]) -> Finding:
+    if not isinstance(result, dict) or "fault" in result:
+        return Finding(False, f"the kernel cannot be launched: {_fault(result)}")
+    done = result.get("launches")
+    if not isinstance(done, list) or len(done) != len(launches):
+        return Finding(False, "not every launch left a result")
+    for launch, one in zip(launches, done, strict=True):
+        problem = _problem(launch, one)
+        if problem:
+            return Finding(False, f"{launch.label}: {problem}")
+    return Finding(True, f"{len(launches)} launches with the right values")
+
+
+def _problem(launch: Launch, done: object) -> str | None:
+    if not isinstance(done, dict) or "fault" in done:
+        return _fault(done)
+    arrays = done.get("arrays")
+    if not isinstance(arrays, list) or len(arrays) != len(launch.arguments):
+        return "the arrays are missing"
+    for at, (argument, found) in enumerate(zip(launch.arguments, arrays, strict=True)):
+        if not isinstance(argument, Array):
+            continue
+        if not isinstance(found, list) or len(found) != len(argument.values):
+            return f"argument {at + 1} has another size afterwards"
+        if at == launch.writes:
+            wrong = _first_wrong(launch, found)
+            if wrong:
+                return wrong
+        elif list(argument.values) != found:
+            return f"the kernel changed its input, argument {at + 1}"
+    return _uneven(launch, done.get("accesses"))
+
+
+def _first_wrong(launch: Launch, found: list[object]) -> str | None:
+    for at, (expected, value) in enumerate(zip(launch.expected, found, strict=True)):
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
+            return f"element {at} is {value}, not {expected:.6g}"
+        if abs(value - expected) > launch.absolute + launch.relative * abs(expected):
+            return f"element {at} is {value:.6g}, not {expected:.6g}"
+    return None
+
+
+def _uneven(launch: Launch, accesses: object) -> str | None:
+    if not isinstance(accesses, list) or not all(isinstance(one, int) for one in accesses):
+        return "it was not counted what each thread did"
+    most = max(accesses, default=0)
+    if most > max(FREE_ACCESSES, UNEVEN * sum(accesses) / launch.threads):
+        return f"one thread does {most} of {sum(accesses)} accesses: the threads do not share the work"
+    return None
+
+
+def _fault(result: object) -> str:
+    return str(result.get("fault"))[:400] if isinstance(result, dict) else "the result is no object"
+
+
+def _tail(stream: bytes) -> str:
+    return stream[-300:].decode("utf-8", "replace").strip()
+
+
+cuda_simulated = CudaSimulated()
