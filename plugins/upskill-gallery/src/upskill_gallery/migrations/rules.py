@@ -1,0 +1,160 @@
+"""Decides on a migration, from what was seen while a real server ran it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from upskill_gallery.migrations.task import Task
+
+FEW_ROWS = 200
+"""Looking up so many rows under a lock takes no time that anybody notices."""
+_UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def violations(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
+    """What the migration did that it must not do, the worst first; nothing if it is right."""
+    for number, run in enumerate(facts["runs"], 1):
+        for statement in run["statements"]:
+            yield from _error(statement, number)
+    for run in facts["runs"]:
+        yield from _locks(task, run["statements"])
+    if facts["gone"] is not None:
+        yield f"the server could not be asked afterwards: {facts['gone']}"
+        return
+    yield from _replaced(task, facts)
+    yield from _batches(task, facts["batches"])
+    for run in facts["runs"]:
+        yield from _old_code(run["old_code"])
+    yield from _schema(task, facts["first"]["inventory"])
+    if task.again and facts["first"]["inventory"] != facts["inventory"]:
+        yield f"a second run changes the schema: {_difference(facts['first']['inventory'], facts['inventory'])}"
+    yield from _probes(task, facts["probes"])
+
+
+def milliseconds(setting: object) -> int:
+    """The value of a setting such as `2s`, as the server writes it."""
+    found = re.fullmatch(r"(\d+)(ms|s|min|h|d)?", str(setting))
+    return int(found[1]) * _UNITS[found[2] or "ms"] if found else 0
+
+
+def _error(statement: Mapping[str, Any], number: int) -> Iterator[str]:
+    if statement["error"]:
+        code, message = statement["error"]
+        where = f"{statement['file']}, {_short(statement)}"
+        if code == "psql":
+            yield f"{statement['file']} has a command of psql, which is not SQL: {message}"
+        elif code == "many":
+            yield f"{statement['file']} has {message}"
+        elif code == "gone":
+            yield f"{where} ended the session or took too long: {message}"
+        else:
+            yield f"{'the second run fails: ' if number > 1 else ''}{where} fails with {code}: {message}"
+
+
+def _locks(task: Task, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    held: set[tuple[str, str]] = set()
+    for statement in statements:
+        if "log" not in statement:
+            continue
+        log = statement["log"]
+        if log.get("flooded") or log.get("more"):
+            yield f"{_short(statement)} floods the server's log"
+            continue
+        now = {(name, mode) for name, mode in statement["locks"]}
+        for name, rows in statement["rows"].items():
+            strong = _first(now)
+            if strong and rows > FEW_ROWS:
+                yield (
+                    f"{_short(statement)} reads or writes {rows} rows of {name} while {strong[0]} is locked by {strong[1]}"
+                    f"{_scans(log)}"
+                )
+        yield from _locks_in_events(task, statement, held)
+        if not log["events"] and now - held and not _waits_shortly(task, statement.get("lock_timeout")):
+            name, mode = min(now - held)
+            yield f"{_short(statement)} takes {mode} on {name} without a short lock_timeout"
+        waits = [(name, mode) for name, mode in statement.get("waits", []) if name is not None]
+        if waits and not any(event["locks"] for event in log["events"]):
+            yield f"{_short(statement)} takes {waits[0][1]} on {waits[0][0]}, which blocks writers"
+        held = now
+
+
+def _locks_in_events(task: Task, statement: Mapping[str, Any], held: set[tuple[str, str]]) -> Iterator[str]:
+    """What the DDL commands of one statement locked: more than one if it is a block."""
+    known = set(held)
+    for event in statement["log"]["events"]:
+        locks = {(name, mode) for name, mode in event["locks"]}
+        if locks - known and not _waits_shortly(task, event["lock_timeout"]):
+            name, mode = min(locks - known)
+            yield (
+                f"{_short(statement)} takes {mode} on {name} with lock_timeout {event['lock_timeout']};"
+                f" it may wait at most {task.lock_timeout_ms} ms"
+            )
+            return
+        known |= locks
+        strong = _first(locks)
+        if statement.get("alone") and strong and statement["log"]["scans"]:
+            yield f"{_short(statement)} reads a table while {strong[0]} is locked by {strong[1]}{_scans(statement['log'])}"
+            return
+
+
+def _waits_shortly(task: Task, setting: object) -> bool:
+    return 0 < milliseconds(setting) <= task.lock_timeout_ms
+
+
+def _replaced(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
+    for name, before in facts["before"].items():
+        now = facts["after"][name]
+        if now is None:
+            yield f"the table {name} was dropped, and another one is in its place or none"
+        elif now[1] != before[1]:
+            yield f"the table {name} was rewritten"
+        elif now[0] != task.names.get(name, name) or now[2] != before[2]:
+            yield f"the table {name} is now called {now[0]}"
+
+
+def _batches(task: Task, batches: Mapping[str, int]) -> Iterator[str]:
+    for name, rows in batches.items():
+        if rows > task.batch:
+            yield f"one transaction writes {rows} rows of {name}; at most {task.batch} are allowed"
+
+
+def _old_code(failed: Sequence[Sequence[str]]) -> Iterator[str]:
+    for statement, old, code, message in failed[:1]:
+        yield f"after `{statement[:80]}`, deployed code fails: `{old[:80]}`: {code}: {message}"
+
+
+def _schema(task: Task, found: Sequence[str]) -> Iterator[str]:
+    difference = _difference(sorted(task.schema), [_unqualified(line) for line in found])
+    if difference:
+        yield f"the schema is not what was asked for: {difference}"
+
+
+def _difference(expected: Sequence[str], found: Sequence[str]) -> str:
+    missing = [f"missing: {line}" for line in expected if line not in found]
+    more = [f"not asked for: {line}" for line in found if line not in expected]
+    return "; ".join([*missing, *more])
+
+
+def _unqualified(line: str) -> str:
+    return line.replace("public.", "")
+
+
+def _probes(task: Task, results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for (statement, expected), result in zip(task.probes, results, strict=True):
+        found = result["error"][0] if "error" in result else result["rows"]
+        if found != expected:
+            shown = ": ".join(result["error"]) if "error" in result else str(found)
+            yield f"afterwards `{statement[:100]}` gives {shown[:120]}, not {str(expected)[:120]}"
+
+
+def _first(locks: set[tuple[str, str]]) -> tuple[str, str] | None:
+    return min(locks, default=None)
+
+
+def _scans(log: Mapping[str, Any]) -> str:
+    return f" ({log['scans'][0]})" if log.get("scans") else ""
+
+
+def _short(statement: Mapping[str, Any]) -> str:
+    text = str(statement["sql"])
+    return f"`{text[:80]}…`" if len(text) > 80 else f"`{text}`"
