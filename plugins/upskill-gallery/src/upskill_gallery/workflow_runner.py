@@ -1,0 +1,318 @@
+"""Carries out the jobs of a workflow as GitHub's runner does, in a sandbox: conditions, outputs, files of a step, shells.
+
+The scripts are the student's and run inside only. Expressions, conditions and what the files of a step mean are
+evaluated out here. An action that somebody else wrote is not run: a run says what it leaves behind.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from upskill.checks.plugin import FileRefused, Files, Json, Sandbox
+from upskill_gallery.workflow_expressions import Scope, as_text, condition, interpolate, resolve
+from upskill_gallery.workflow_parts import (
+    JobResult,
+    Outcome,
+    Run,
+    RunnerStopped,
+    StepResult,
+    WorkflowResult,
+    combinations_of,
+    in_order,
+    mapping,
+    needed,
+    read_assignments,
+    run_defaults,
+    shell_words,
+    status_functions,
+    steps_of,
+)
+from upskill_gallery.workflow_yaml import load
+
+SECONDS = 10
+MOST_STEPS = 80
+_FILES = ("output", "env", "path", "step_summary", "state")
+_WORKFLOW_ENV = frozenset({"github", "secrets", "inputs", "vars"})
+
+
+class WorkflowRunner:
+    """Carries out one run after another in one sandbox, each in its own folder."""
+
+    def __init__(self, sandbox: Sandbox, files: Files) -> None:
+        self._sandbox = sandbox
+        self._repository = dict(files)
+        self._count = 0
+        self._steps_left = MOST_STEPS
+
+    def run(self, document: Mapping[str, Json], run: Run) -> WorkflowResult:
+        """Carry out all jobs. Raises `RunnerStopped` or `ExpressionError` where GitHub would refuse the workflow."""
+        one = _OneRun(self, document, run)
+        for name in in_order(mapping(document.get("jobs"), "jobs")):
+            one.job(name)
+        self._sandbox.stop()
+        return WorkflowResult(jobs=one.jobs, outputs=one.outputs(), injected=tuple(one.injected))
+
+    def new_folder(self, run: Run) -> str:
+        """A fresh copy of the repository."""
+        self._count += 1
+        folder = f"run-{self._count}"
+        files = {**self._repository, **{name: as_text(text).encode() for name, text in run.files.items()}}
+        programs = [f"{folder}/{name}" for name, data in files.items() if data.startswith(b"#!")]
+        self._sandbox.put({f"{folder}/{name}": data for name, data in files.items()}, executable=programs)
+        return folder
+
+    def leave(self, folder: str, files: Mapping[str, Json]) -> None:
+        """Write what an action would have left."""
+        self._sandbox.put({f"{folder}/{name}": as_text(text).encode() for name, text in files.items()})
+
+    def repository_file(self, name: str) -> bytes | None:
+        return self._repository.get(name)
+
+    def script(
+        self, text: str, *, shell: str, folder: str, environment: Mapping[str, str]
+    ) -> tuple[bool, dict[str, str]]:
+        """Run a script. Returns whether it ended well, and what it left in the files of a step."""
+        self._steps_left -= 1
+        if self._steps_left < 0:
+            raise RunnerStopped(f"the runs take more than {MOST_STEPS} steps")
+        self._count += 1
+        place = f"step-{self._count}"
+        self._sandbox.put({f"{place}/script": text.encode(), **{f"{place}/{name}": b"" for name in _FILES}})
+        ran = self._sandbox.run(
+            [word.replace("{0}", f"/workspace/{place}/script") for word in shell_words(shell)],
+            seconds=SECONDS,
+            environment={
+                **environment,
+                **{f"GITHUB_{name.upper()}": f"/workspace/{place}/{name}" for name in _FILES},
+            },
+            folder=f"/workspace/{folder}",
+        )
+        if ran.ended == "gone":
+            raise RuntimeError("the sandbox is gone")
+        left = {}
+        for name in _FILES:
+            try:
+                left[name] = self._sandbox.read(f"{place}/{name}", most_bytes=1_048_576).decode("utf-8", "replace")
+            except (FileNotFoundError, FileRefused):
+                left[name] = ""
+        return ran.ended == "exit" and ran.exit_code == 0, left
+
+
+@dataclass(kw_only=True, slots=True)
+class _JobState:
+    """What the steps of a job change."""
+
+    folder: str
+    environment: dict[str, str]
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    path: list[str] = field(default_factory=list)
+    steps: dict[str, StepResult] = field(default_factory=dict)
+    status: Outcome = "success"
+
+    def steps_context(self) -> Json:
+        return {key: {"outputs": dict(one.outputs), "outcome": one.outcome} for key, one in self.steps.items()}
+
+
+class _OneRun:
+    """The state of a run while its jobs are carried out."""
+
+    def __init__(self, runner: WorkflowRunner, document: Mapping[str, Json], run: Run) -> None:
+        self._runner = runner
+        self._document = document
+        self._run = run
+        self._cancelled = False
+        self.jobs: dict[str, JobResult] = {}
+        self.injected: list[str] = []
+        self._base: dict[str, Json] = {"github": dict(run.github), "inputs": dict(run.inputs), "vars": {}}
+
+    def outputs(self) -> dict[str, str]:
+        """The outputs that a caller of this workflow would get."""
+        triggers = self._document.get("on")
+        called = triggers.get("workflow_call") if isinstance(triggers, dict) else None
+        declared = called.get("outputs") if isinstance(called, dict) else None
+        jobs: Json = {name: {"outputs": dict(job.outputs), "result": job.result} for name, job in self.jobs.items()}
+        return _values(declared, "outputs", Scope(contexts={**self._base, "jobs": jobs}))
+
+    def job(self, name: str) -> None:
+        """Carry out a job whose needs have ended."""
+        job = mapping(mapping(self._document.get("jobs"), "jobs").get(name), name)
+        before = {one: self.jobs[one] for one in needed(dict(job))}
+        needs: Json = {one: {"result": done.result, "outputs": dict(done.outputs)} for one, done in before.items()}
+        results = [done.result for done in before.values()]
+        status = status_functions("failure" if "failure" in results else "success", cancelled=self._cancelled)
+        status["success"] = status["success"] and all(result == "success" for result in results)
+        contexts = {**self._base, "needs": needs}
+        if not condition(job.get("if"), Scope(contexts=contexts, status=status)):
+            self.jobs[name] = JobResult(result="skipped")
+            return
+        if "uses" in job:
+            self.jobs[name] = JobResult(result="success")
+            return
+        strategy = mapping(resolve(job.get("strategy"), Scope(contexts=contexts)), "strategy")
+        combinations = combinations_of(strategy.get("matrix"))
+        done = [self._combination(name, job, contexts, one) for one in combinations]
+        self.jobs[name] = JobResult(
+            result=next((one.result for one in done if one.result != "success"), "success"),
+            outputs={key: value for one in done for key, value in one.outputs.items()},
+            steps={key: value for one in done for key, value in one.steps.items()},
+            combinations=tuple(one for one in combinations if one is not None),
+            folders=tuple(folder for one in done for folder in one.folders),
+        )
+
+    def _combination(self, name: str, job: Mapping[str, Json], contexts: Mapping[str, Json], matrix: Json) -> JobResult:
+        known: dict[str, Json] = {**contexts, "matrix": matrix, "secrets": dict(self._run.secrets)}
+        outer = Scope(contexts={key: value for key, value in known.items() if key in _WORKFLOW_ENV})
+        environment = {
+            **mapping(resolve(self._document.get("env"), outer), "env"),
+            **mapping(resolve(job.get("env"), Scope(contexts=known)), "env"),
+        }
+        state = _JobState(
+            folder=self._runner.new_folder(self._run),
+            environment={key: as_text(value) for key, value in environment.items()},
+            defaults={**run_defaults(self._document), **run_defaults(job)},
+        )
+        known |= {"runner": {"os": "Linux", "temp": "/tmp"}, "job": {"status": "success"}, "strategy": {}}
+        for at, step in enumerate(steps_of(job), 1):
+            self._step(f"{name}, step {at}", step, state, known)
+        scope = Scope(contexts={**known, "steps": state.steps_context(), "env": dict(state.environment)})
+        declared = mapping(job.get("outputs"), "outputs")
+        outputs = {key: interpolate(as_text(value), scope) for key, value in declared.items()}
+        return JobResult(result=state.status, outputs=outputs, steps=state.steps, folders=(state.folder,))
+
+    def _step(self, where: str, step: Mapping[str, Json], state: _JobState, contexts: Mapping[str, Json]) -> None:
+        """One step of a job or of a composite action."""
+        visible = {**contexts, "steps": state.steps_context(), "env": dict(state.environment)}
+        identity = as_text(step.get("id")) or where
+        asked = Scope(
+            contexts={key: value for key, value in visible.items() if key != "secrets"},
+            status=status_functions(state.status, cancelled=self._cancelled),
+        )
+        if not condition(step.get("if"), asked):
+            state.steps[identity] = StepResult(outcome="skipped")
+            return
+        scope = Scope(contexts=visible)
+        own = {key: interpolate(as_text(value), scope) for key, value in mapping(step.get("env"), "env").items()}
+        environment = {**state.environment, **own}
+        scope = scope.with_context("env", dict(environment))
+        if "run" in step:
+            done = self._script(where, step, state, scope, environment)
+        elif "uses" in step:
+            done = self._action(where, step, state, scope, environment)
+        else:
+            raise RunnerStopped(f"{where} has neither run nor uses")
+        state.steps[identity] = done
+        forgiven = as_text(resolve(step.get("continue-on-error"), scope)) == "true"
+        if done.outcome == "failure" and not forgiven and state.status == "success":
+            state.status = "failure"
+        if identity == self._run.cancel_after:
+            self._cancelled = True
+            state.status = "cancelled"
+
+    def _script(
+        self,
+        where: str,
+        step: Mapping[str, Json],
+        state: _JobState,
+        scope: Scope,
+        environment: Mapping[str, str],
+    ) -> StepResult:
+        script = interpolate(as_text(step.get("run")), scope)
+        shell = interpolate(as_text(step.get("shell")) or state.defaults.get("shell", ""), scope)
+        below = as_text(step.get("working-directory")) or state.defaults.get("working-directory", "")
+        folder = interpolate(below, scope).removeprefix("./").strip("/")
+        if self._run.marker and self._run.marker in script + shell:
+            self.injected.append(where)
+        if ".." in folder.split("/"):
+            raise RunnerStopped(f"{where}: working-directory leads out of the repository")
+        ended, left = self._runner.script(
+            script,
+            shell=shell,
+            folder=f"{state.folder}/{folder}".rstrip("/"),
+            environment={**self._variables(state), **environment},
+        )
+        outputs, well = read_assignments(left["output"])
+        added, also_well = read_assignments(left["env"])
+        state.environment.update(added)
+        state.path[:0] = [line for line in reversed(left["path"].splitlines()) if line]
+        ended = ended and well and also_well and "NODE_OPTIONS" not in added
+        return StepResult(
+            outcome="success" if ended else "failure",
+            outputs=outputs,
+            output_text=left["output"],
+            summary=left["step_summary"],
+        )
+
+    def _action(
+        self,
+        where: str,
+        step: Mapping[str, Json],
+        state: _JobState,
+        scope: Scope,
+        environment: Mapping[str, str],
+    ) -> StepResult:
+        uses = as_text(step.get("uses"))
+        given = {key: interpolate(as_text(value), scope) for key, value in mapping(step.get("with"), "with").items()}
+        if uses.startswith("./"):
+            return self._composite(where, uses, given, state, scope, environment)
+        left = mapping(self._run.actions.get(uses.partition("@")[0]), uses)
+        below = given.get("path", "").removeprefix("./").strip("/")
+        inside = below and "\n" not in below and ".." not in below.split("/")
+        self._runner.leave(f"{state.folder}/{below}" if inside else state.folder, mapping(left.get("files"), "files"))
+        outputs = {key: as_text(value) for key, value in mapping(left.get("outputs"), "outputs").items()}
+        return StepResult(outcome="failure" if left.get("fails") else "success", outputs=outputs, inputs=given)
+
+    def _composite(
+        self,
+        where: str,
+        uses: str,
+        given: Mapping[str, str],
+        state: _JobState,
+        scope: Scope,
+        environment: Mapping[str, str],
+    ) -> StepResult:
+        path = f"{uses.removeprefix('./').rstrip('/')}/action.yml"
+        data = self._runner.repository_file(path)
+        if data is None:
+            raise RunnerStopped(f"{where}: there is no {path}")
+        action = load(data, name=path)
+        runs = mapping(action.get("runs"), "runs")
+        if runs.get("using") != "composite":
+            raise RunnerStopped(f"{path} is not a composite action")
+        declared = mapping(action.get("inputs"), "inputs")
+        defaults = {key: as_text(mapping(item, key).get("default")) for key, item in declared.items()}
+        inputs: Json = {**defaults, **{key: value for key, value in given.items() if key in declared}}
+        inner = _JobState(folder=state.folder, environment=dict(environment), path=state.path)
+        outer = {key: value for key, value in scope.contexts.items() if key not in ("secrets", "env", "steps")}
+        contexts = {**outer, "inputs": inputs}
+        for at, step in enumerate(steps_of(runs), 1):
+            if "run" in step and not step.get("shell"):
+                raise RunnerStopped(f"{path}: step {at} has run but no shell")
+            self._step(f"{path}, step {at}", step, inner, contexts)
+        seen = Scope(contexts={**contexts, "steps": inner.steps_context()})
+        outputs = _values(action.get("outputs"), "outputs", seen)
+        return StepResult(outcome="failure" if inner.status == "failure" else "success", outputs=outputs, inputs=given)
+
+    def _variables(self, state: _JobState) -> dict[str, str]:
+        """The default variables of a step."""
+        known = {
+            f"GITHUB_{key.upper()}": as_text(value)
+            for key, value in self._run.github.items()
+            if isinstance(value, str | int)
+        }
+        return {
+            **known,
+            "CI": "true",
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_WORKSPACE": f"/workspace/{state.folder}",
+            "HOME": "/home/agent",
+            "PATH": ":".join([*state.path, "/usr/local/bin:/usr/bin:/bin"]),
+            "RUNNER_OS": "Linux",
+            "RUNNER_TEMP": "/tmp",
+        }
+
+
+def _values(declared: Json, name: str, scope: Scope) -> dict[str, str]:
+    """Outputs that are declared with a `value`."""
+    return {
+        key: interpolate(as_text(mapping(item, key).get("value")), scope)
+        for key, item in mapping(declared, name).items()
+    }
