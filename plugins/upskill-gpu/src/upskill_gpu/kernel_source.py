@@ -25,7 +25,23 @@ OF_CUDA = frozenset(
     }
 )
 OF_MATH = frozenset(
-    {"exp", "log", "sqrt", "tanh", "erf", "fabs", "pow", "floor", "ceil", "sin", "cos", "isnan", "isinf", "fmax", "fmin"}
+    {
+        "exp",
+        "log",
+        "sqrt",
+        "tanh",
+        "erf",
+        "fabs",
+        "pow",
+        "floor",
+        "ceil",
+        "sin",
+        "cos",
+        "isnan",
+        "isinf",
+        "fmax",
+        "fmin",
+    }
 )
 BUILTINS = frozenset({"range", "min", "max", "abs", "int", "float", "len"})
 POSITIONS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
@@ -116,7 +132,7 @@ def _top_level(node: ast.stmt, constants: frozenset[str]) -> None:
             if _is_jit(decorator):
                 return
     raise NotAKernel(
-        f"line {node.lineno}: at top level only imports from numba and math, constants and @cuda.jit functions are allowed"
+        f"line {node.lineno}: only imports from numba and math, number constants and @cuda.jit functions are allowed here"
     )
 
 
@@ -126,7 +142,9 @@ def _is_jit(decorator: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(id="cuda"), attr="jit"), args=[], keywords=keywords):
             return all(
-                one.arg in {"device", "fastmath"} and isinstance(one.value, ast.Constant) and one.value.value in {True, False}
+                one.arg in {"device", "fastmath"}
+                and isinstance(one.value, ast.Constant)
+                and one.value.value in {True, False}
                 for one in keywords
             )
     return False
@@ -144,7 +162,11 @@ def _function(function: ast.FunctionDef, jitted: Set[str], constants: frozenset[
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
         raise NotAKernel(f"{function.name} must take plain arguments")
     body = function.body
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+    if (
+        isinstance(body[0], ast.Expr)
+        and isinstance(body[0].value, ast.Constant)
+        and isinstance(body[0].value.value, str)
+    ):
         body = body[1:]
     for node in (inner for statement in body for inner in ast.walk(statement)):
         _inside(node, function, jitted, constants)

@@ -273,7 +273,9 @@ def _matmul() -> tuple[Launch, ...]:
                 arguments=(a, b, garbage(rows, columns)),
                 writes=2,
                 expected=tuple(
-                    math.fsum(x * y for x, y in zip(row, column, strict=True)) for row in rows_of(a) for column in turned
+                    math.fsum(x * y for x, y in zip(row, column, strict=True))
+                    for row in rows_of(a)
+                    for column in turned
                 ),
                 absolute=1e-5,
             )

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Runs inside the sandbox: launches the kernel of `kernel.py` on numba's simulator, as standard input says.
 
 It decides nothing: it writes down what is in the arrays afterwards, or what went wrong. Three things of the simulator
@@ -57,7 +58,9 @@ class Watcher:
             theirs = self.by_blocks.setdefault(address, (set(), value))
             both = kinds | theirs[0]
             if theirs[0] and conflict(kinds, theirs[0]) and not (both == {"write"} and same(value, theirs[1])):
-                raise KernelFault(f"block {self.block} and another block use the same element, and one of them writes it")
+                raise KernelFault(
+                    f"block {self.block} and another block use the same element, and one of them writes it"
+                )
             theirs[0].update(kinds)
 
     def note(self, array, index, kind, value):
@@ -224,9 +227,7 @@ class Turns(simulator.BlockManager):
         def target():
             self._f(*args)
 
-        waiting = [
-            OneAtATime(target, self, grid_point, point, self._debug) for point in np.ndindex(*self._block_dim)
-        ]
+        waiting = [OneAtATime(target, self, grid_point, point, self._debug) for point in np.ndindex(*self._block_dim)]
         for thread in waiting:
             thread.start()
         try:
@@ -262,14 +263,20 @@ def argument(given):
     return np.array(given["values"], dtype=given["dtype"]).reshape(given["shape"])
 
 
+def in_words(error):
+    if isinstance(error, KernelFault):
+        return str(error).rpartition("]: ")[2]
+    return f"{type(error).__name__}: {error}"[:400]
+
+
 def launched(kernel, launch):
     global WATCHER, ORDER
     WATCHER, ORDER = Watcher(), random.Random(launch["seed"])
     arguments = [argument(one) for one in launch["arguments"]]
     try:
         kernel[tuple(launch["grid"]), tuple(launch["block"])](*arguments)
-    except Exception as error:  # what the kernel did, whatever it is, is what was seen
-        return {"fault": f"{type(error).__name__}: {error}"[:400]}
+    except Exception as error:  # noqa: BLE001 - what the kernel did, whatever it is, is what was seen
+        return {"fault": in_words(error)}
     arrays = [one.ravel().tolist() if isinstance(one, np.ndarray) else None for one in arguments]
     return {"arrays": arrays, "accesses": sorted(WATCHER.accesses.values())}
 
@@ -284,7 +291,7 @@ def main():
     try:
         spec.loader.exec_module(module)
         kernel = getattr(module, work["kernel"])
-    except Exception as error:  # the same: it cannot be loaded
+    except Exception as error:  # noqa: BLE001 - the same: it cannot be loaded
         results = {"fault": f"{type(error).__name__}: {error}"[:400]}
     else:
         if type(kernel) is not simulator.FakeCUDAKernel or kernel._device:

@@ -1,0 +1,2 @@
+#pragma once
+#include "upskill_torch.h"
