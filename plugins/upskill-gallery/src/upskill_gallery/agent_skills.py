@@ -30,7 +30,7 @@ from upskill.checks.plugin import (
     Need,
     SandboxSpec,
 )
-from upskill_gallery.agent_skills_router import chosen
+from upskill_gallery.agent_skills_router import shares
 from upskill_gallery.agent_skills_tasks import TASKS, Run, runs_of
 from upskill_gallery.toolchain import PYTHON, ToolchainMissing, toolchain
 
@@ -206,8 +206,7 @@ def _files(work: _Work) -> str:
             if not any(other.startswith(f"{target.rstrip('/')}/") for other in work.files):
                 raise _Refused(f"{path} names {target}, which is not in the skill")
     orphan = next(
-        (path for path in sorted(work.files) if "/" in path and path not in named["SKILL.md"] and path != "SKILL.md"),
-        None,
+        (path for path in sorted(work.files) if path.startswith("references/") and path not in named["SKILL.md"]), None
     )
     if orphan is not None:
         raise _Refused(f"SKILL.md does not name {orphan}, so no agent reads it")
@@ -225,6 +224,7 @@ def _named(text: str, path: str) -> set[str]:
         raise _Refused(f"{path} has a path of one machine: {text[home.start() : home.start() + 40].split()[0]!r}")
     if not path.endswith(".md"):
         return set()
+    text = re.sub(r"(?s)<!--.*?(-->|$)", "", text)
     found = {one.rstrip(".") for one in _NAMED.findall(text)}
     for target in _LINK.findall(text):
         if target.startswith(("#", *_ABROAD)):
@@ -247,9 +247,12 @@ def _text(work: _Work) -> str:
             raise _Refused(f"{path} was to stay as it is")
     if "body" in given and _lines(work.body) != _lines(_body(originals[given["body"]])):
         raise _Refused(f"the body is not the text of {given['body']}")
+    if "body_text" in given and _lines(work.body) != _lines(given["body_text"]):
+        raise _Refused("the body is not the old one")
     if "all_of" in given:
-        there = {line for path in work.files for line in _lines(work.text(path))}
-        lost = next((line for line in _lines(_body(originals[given["all_of"]])) if line not in there), None)
+        there = {line.lstrip("# ") for path in work.files for line in _lines(work.text(path))}
+        lines = _lines(_body(originals[given["all_of"]]))
+        lost = next((line for line in lines if line.lstrip("# ") not in there), None)
         if lost is not None:
             raise _Refused(f"a line of {given['all_of']} is lost: {lost[:120]!r}")
     for glob, wanted in given.get("keeps", {}).items():
@@ -266,12 +269,22 @@ def _text(work: _Work) -> str:
 
 
 def _triggers(work: _Work) -> str:
-    """Requests against a catalogue of this skill and its neighbours."""
+    """Requests against a catalogue of this skill and its neighbours.
+
+    A request that is wanted has more words in common with this skill than with any neighbour; of one that is not,
+    a neighbour has more.
+    """
     given, fields = work.given, _fields(work)
     name, description = str(fields["name"]), str(fields["description"])
     catalogue = {**given["neighbours"], name: description}
-    missed = [request for request in given["wanted"] if chosen(request, catalogue) != name]
-    taken = [request for request in given["unwanted"] if chosen(request, catalogue) == name]
+    missed, taken = [], []
+    for request in (*given["wanted"], *given["unwanted"]):
+        found = shares(request, catalogue)
+        own, best = found.pop(name), max(found.values())
+        if request in given["unwanted"]:
+            taken += [request] if own >= best else []
+        else:
+            missed += [request] if own <= best else []
     if len(missed) > int(given.get("may_miss", 0)):
         raise _Refused(
             f"the description misses {len(missed)} of {len(given['wanted'])} requests, such as {missed[0]!r}"
@@ -363,7 +376,9 @@ _SANDBOX: frozenset[Need] = frozenset({"files", "sandbox"})
 
 skill_valid = SkillCheck(look=_valid, known={"fields": dict}, needs=_SANDBOX)
 skill_files = SkillCheck(look=_files, known={"lines": int})
-skill_text = SkillCheck(look=_text, known={"body": str, "all_of": str, "unchanged": list, "keeps": dict, "never": dict})
+skill_text = SkillCheck(
+    look=_text, known={"body": str, "body_text": str, "all_of": str, "unchanged": list, "keeps": dict, "never": dict}
+)
 skill_triggers = SkillCheck(
     look=_triggers, known={"neighbours": dict, "wanted": list, "unwanted": list, "may_miss": int}, needs=_SANDBOX
 )
