@@ -27,7 +27,7 @@ def violations(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
         yield from _old_code(run["old_code"])
     yield from _schema(task, facts["first"]["inventory"])
     if task.again and facts["first"]["inventory"] != facts["inventory"]:
-        yield f"a second run changes the schema: {_difference(facts['first']['inventory'], facts['inventory'])}"
+        yield f"a second run changes the schema: {difference(facts['first']['inventory'], facts['inventory'])}"
     yield from _probes(task, facts["probes"])
 
 
@@ -65,8 +65,8 @@ def _locks(task: Task, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]
             strong = _first(now)
             if strong and rows > FEW_ROWS:
                 yield (
-                    f"{_short(statement)} reads or writes {rows} rows of {name} while {strong[0]} is locked by {strong[1]}"
-                    f"{_scans(log)}"
+                    f"{_short(statement)} reads or writes {rows} rows of {name}"
+                    f" while {strong[0]} is locked by {strong[1]}{_scans(log)}"
                 )
         yield from _locks_in_events(task, statement, held)
         if not log["events"] and now - held and not _waits_shortly(task, statement.get("lock_timeout")):
@@ -93,7 +93,8 @@ def _locks_in_events(task: Task, statement: Mapping[str, Any], held: set[tuple[s
         known |= locks
         strong = _first(locks)
         if statement.get("alone") and strong and statement["log"]["scans"]:
-            yield f"{_short(statement)} reads a table while {strong[0]} is locked by {strong[1]}{_scans(statement['log'])}"
+            scans = _scans(statement["log"])
+            yield f"{_short(statement)} reads a table while {strong[0]} is locked by {strong[1]}{scans}"
             return
 
 
@@ -118,18 +119,20 @@ def _batches(task: Task, batches: Mapping[str, int]) -> Iterator[str]:
             yield f"one transaction writes {rows} rows of {name}; at most {task.batch} are allowed"
 
 
-def _old_code(failed: Sequence[Sequence[str]]) -> Iterator[str]:
-    for statement, old, code, message in failed[:1]:
-        yield f"after `{statement[:80]}`, deployed code fails: `{old[:80]}`: {code}: {message}"
+def _old_code(failed: Sequence[Sequence[Any]]) -> Iterator[str]:
+    for statement, old, usual, code in failed[:1]:
+        ends = f"fails with {code}" if code else f"works, and failed with {usual} before"
+        yield f"after `{statement[:80]}`, `{old[:80]}` of deployed code {ends}"
 
 
 def _schema(task: Task, found: Sequence[str]) -> Iterator[str]:
-    difference = _difference(sorted(task.schema), [_unqualified(line) for line in found])
-    if difference:
-        yield f"the schema is not what was asked for: {difference}"
+    wrong = difference(sorted(task.schema), [_unqualified(line) for line in found])
+    if wrong:
+        yield f"the schema is not what was asked for: {wrong}"
 
 
-def _difference(expected: Sequence[str], found: Sequence[str]) -> str:
+def difference(expected: Sequence[str], found: Sequence[str]) -> str:
+    """Which lines are missing and which are too many; empty if none."""
     missing = [f"missing: {line}" for line in expected if line not in found]
     more = [f"not asked for: {line}" for line in found if line not in expected]
     return "; ".join([*missing, *more])

@@ -26,7 +26,7 @@ class Task:
     probes: tuple[tuple[str, Json], ...] = ()
     """Statements to try afterwards, with the rows that they return or the SQLSTATE that they fail with."""
     old_code: tuple[str, ...] = ()
-    """Statements of deployed code, which must work after each commit of the migration."""
+    """Statements of deployed code. After each commit of the migration they must end as they did before it."""
     again: bool = False
     """Whether a second run must succeed and change nothing."""
     lock_timeout_ms: int = 5_000

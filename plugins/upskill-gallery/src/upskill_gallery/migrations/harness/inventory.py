@@ -9,14 +9,16 @@ OURS = (
 MADE = "oid >= 16384"
 
 INVENTORY = (
-    # Tables, views and sequences.
-    f"""SELECT format('%s %s.%s', CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table' WHEN 'v' THEN 'view'
-      WHEN 'm' THEN 'materialized view' WHEN 'S' THEN 'sequence' ELSE 'relation' END, n.nspname, c.relname)
+    # Tables, views and sequences. Whether a view writes tables before its columns depends on the server's version.
+    f"""SELECT format('%s %s.%s', CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table'
+        WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'S' THEN 'sequence' ELSE 'relation' END,
+        n.nspname, c.relname)
       || CASE WHEN c.relpersistence <> 'p' THEN ' (not logged)' ELSE '' END
       || CASE WHEN c.relrowsecurity OR c.relforcerowsecurity THEN ' (row security)' ELSE '' END
       || CASE WHEN c.relowner <> 'app'::regrole THEN ' (not of app)' ELSE '' END
       || CASE WHEN c.relispartition THEN ' (a partition)' ELSE '' END
-      || CASE WHEN c.relkind IN ('v', 'm') THEN ': ' || regexp_replace(pg_get_viewdef(c.oid), '\\s+', ' ', 'g') ELSE '' END
+      || CASE WHEN c.relkind IN ('v', 'm') THEN
+        ':' || regexp_replace(regexp_replace(pg_get_viewdef(c.oid), '\\m\\w+\\.', '', 'g'), '\\s+', ' ', 'g') ELSE '' END
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind NOT IN ('i', 'I', 't', 'c') AND {OURS}""",
     # Privileges of others than the owner.
@@ -40,13 +42,15 @@ INVENTORY = (
     # Indexes.
     f"""SELECT format('index %s: %s', c.relname, pg_get_indexdef(c.oid))
       || CASE WHEN i.indisvalid AND i.indisready THEN '' ELSE ' (invalid)' END
-    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {OURS}""",
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE {OURS}""",
     # Triggers, and those of constraints that are off.
     f"""SELECT format('trigger %s: %s', t.tgname, pg_get_triggerdef(t.oid))
       || CASE WHEN t.tgenabled = 'O' THEN '' ELSE ' (disabled)' END
     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE (NOT t.tgisinternal OR t.tgenabled <> 'O') AND {OURS}""",
-    f"""SELECT format('routine %s.%s', n.nspname, p.proname) || CASE WHEN p.prosecdef THEN ' (security definer)' ELSE '' END
+    f"""SELECT format('routine %s.%s', n.nspname, p.proname)
+      || CASE WHEN p.prosecdef THEN ' (security definer)' ELSE '' END
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {OURS}""",
     f"""SELECT format('type %s.%s', n.nspname, t.typname)
       || COALESCE(': ' || (SELECT string_agg(e.enumlabel, ', ' ORDER BY e.enumsortorder) FROM pg_enum e

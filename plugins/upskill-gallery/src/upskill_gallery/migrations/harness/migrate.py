@@ -1,8 +1,8 @@
 """Runs a migration on a real server, statement by statement, and prints what it did as JSON. Runs inside the sandbox.
 
-Standard input is the job, as `PostgresMigration` writes it. A statement outside of a transaction gets one of its own that
-is committed when its locks have been read, unless the server refuses it in a transaction. Exit code 3: the tables of the
-case could not be set up, which is no fault of the migration.
+Standard input is the job, as `PostgresMigration` writes it. A statement outside of a transaction gets one of its own
+that is committed when its locks have been read, unless the server refuses it in a transaction. Exit code 3: the tables
+of the case could not be set up, which is no fault of the migration.
 """
 
 import json
@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from upskill_gallery.migrations.harness.inventory import INVENTORY
-from upskill_gallery.migrations.harness.postgres import LOG, Refused, ServerGone, Session, read_log, start_server
+from upskill_gallery.migrations.harness.postgres import Refused, ServerGone, Session, log_size, read_log, start_server
 from upskill_gallery.migrations.harness.statements import MetaCommand, first_word, split
 
 CONTROL = ("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare")
@@ -36,7 +36,7 @@ class Observed:
     def run(self, statement: str) -> Facts:
         """Run one statement; what it locked, read and wrote."""
         facts: Facts = {"sql": " ".join(statement.split())[:160], "locks": [], "rows": {}, "error": None}
-        start = os.path.getsize(LOG)
+        start = log_size()
         try:
             word = first_word(statement)
             if word in CONTROL or word in SETTING:
@@ -53,7 +53,7 @@ class Observed:
                     self.session.run("ROLLBACK")
                     if refused.code not in NOT_IN_TRANSACTION:
                         raise
-                    start = os.path.getsize(LOG)
+                    start = log_size()
                     self._alone(statement, facts)
         except Refused as refused:
             facts["error"] = [refused.code, refused.message[:300]]
@@ -122,14 +122,15 @@ class Observed:
     def _present(self) -> list[str]:
         listed = ", ".join(map(str, self.tables.values()))
         rows = self.admin.run(
-            f"SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            "SELECT format('%I.%I', n.nspname, c.relname)"
+            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
             f" WHERE c.oid IN ({listed}) AND c.relkind IN ('r', 'p')"
         )
         return [str(row[0]) for row in rows]
 
     def _log(self, start: int) -> Facts:
-        """What the server said about this session: DDL commands with their locks, and tables that it read or rewrote."""
-        if os.path.getsize(LOG) - start > MOST_LOG:
+        """What the server said about this session: DDL commands with their locks, and tables read or rewritten."""
+        if log_size() - start > MOST_LOG:
             return {"flooded": True}
         events: list[Facts] = []
         scans: list[str] = []
@@ -162,7 +163,7 @@ def main() -> None:
         facts: Facts = {"before": _state(admin, tables), "runs": [], "gone": None}
         started = admin.run("SELECT pg_catalog.clock_timestamp()")[0][0]
     except (Refused, ServerGone, OSError) as fault:
-        print(f"the tables of the case could not be set up: {fault}", file=sys.stderr)
+        sys.stderr.write(f"the tables of the case could not be set up: {fault}\n")
         sys.exit(3)
     try:
         for _ in range(2 if job["again"] else 1):
@@ -177,7 +178,7 @@ def main() -> None:
         facts["probes"] = [_probe(looking, probe) for probe in job["probes"]]
     except (ServerGone, Refused, OSError) as gone:
         facts["gone"] = str(gone)[:300]
-    print(json.dumps(facts))
+    sys.stdout.write(json.dumps(facts))
     sys.stdout.flush()
     server.kill()
     os._exit(0)
@@ -197,10 +198,7 @@ def _set_up(job: Facts, admin: Session) -> dict[str, int]:
     admin.run("ANALYZE")
     admin.run("CHECKPOINT")
     looking = _client()
-    for statement in job["old_code"]:
-        result = _probe(looking, statement)
-        if "error" in result:
-            raise Refused(*result["error"])
+    job["usual"] = [_code(_probe(looking, statement)) for statement in job["old_code"]]
     looking.close()
     found = {}
     for name in job["tables"]:
@@ -228,10 +226,10 @@ def _run(job: Facts, admin: Session, tables: dict[str, int]) -> Facts:
                 observed.session.close()
                 return facts
             if looking is not None and observed.session.status == "I" and not facts["old_code"]:
-                for old in job["old_code"]:
-                    result = _probe(looking, old)
-                    if "error" in result:
-                        facts["old_code"].append([done["sql"], old, *result["error"]])
+                for old, usual in zip(job["old_code"], job["usual"], strict=True):
+                    code = _code(_probe(looking, old))
+                    if code != usual:
+                        facts["old_code"].append([done["sql"], old, usual, code])
         observed.session.close()
     return facts
 
@@ -269,16 +267,22 @@ def _probe(session: Session, statement: str) -> Facts:
         session.run("ROLLBACK")
 
 
+def _code(result: Facts) -> str | None:
+    """The SQLSTATE that a statement failed with; `None` if it worked."""
+    return result["error"][0] if "error" in result else None
+
+
 def _batches(session: Session, after: Facts, started: str) -> Facts:
-    """How many rows of each table the largest commit of the migration wrote. Subtransactions commit with their parent."""
+    """How many rows of each table the largest commit of the migration wrote. A subtransaction is part of its commit."""
     largest: Facts = {}
     for name, now in after.items():
         if now is None or now[2] != "r":
             continue
         quoted = '"' + str(now[0]).replace('"', '""') + '"'
         rows = session.run(
-            "SELECT pg_catalog.count(*) FROM (SELECT pg_catalog.pg_xact_commit_timestamp(xmin) AS at"
-            f" FROM public.{quoted}) s WHERE at > '{started}'::pg_catalog.timestamptz GROUP BY at ORDER BY 1 DESC LIMIT 1"
+            "SELECT pg_catalog.count(*)"
+            f" FROM (SELECT pg_catalog.pg_xact_commit_timestamp(xmin) AS at FROM public.{quoted}) s"
+            f" WHERE at > '{started}'::pg_catalog.timestamptz GROUP BY at ORDER BY 1 DESC LIMIT 1"
         )
         largest[name] = int(rows[0][0] or 0) if rows else 0
     return largest

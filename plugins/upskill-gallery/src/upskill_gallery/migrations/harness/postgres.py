@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 FOLDER = "/workspace/server"
 DATA = f"{FOLDER}/data"
@@ -149,7 +150,7 @@ def start_server(programs: str, *, user: str, database: str) -> "subprocess.Pope
     """Start it and wait until it accepts a session. Raises `ServerGone`."""
     flags = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
     environment: dict[str, str] = {**os.environ, "LD_PRELOAD": SHARED_MEMORY}
-    with open(LOG, "ab") as log:
+    with Path(LOG).open("ab") as log:
         server = subprocess.Popen(
             [f"{programs}/postgres", "-D", DATA, *flags],
             stdin=subprocess.DEVNULL,
@@ -169,11 +170,16 @@ def start_server(programs: str, *, user: str, database: str) -> "subprocess.Pope
     raise ServerGone(f"the server did not start: {read_log(0)[-500:]}")
 
 
+def log_size() -> int:
+    """How many bytes the log has."""
+    return Path(LOG).stat().st_size
+
+
 def read_log(start: int) -> str:
     """The log from a position on."""
-    with open(LOG, "rb") as log:
+    with Path(LOG).open("rb") as log:
         log.seek(start)
-        return log.read(2_000_000).decode("utf-8", "replace")
+        return log.read().decode("utf-8", "replace")
 
 
 def _row(body: bytes) -> Row:

@@ -1,13 +1,14 @@
 """Makes a server with one empty database and packs it up: `template.tar.gz` in the workspace. Runs inside the sandbox.
 
-The role `app` owns nothing yet and may create in `public`. The role `admin` owns two event triggers, which write into the
-server's log what every DDL command of every session locks. A role that is not a superuser can neither drop nor skip them.
+The role `app` owns nothing yet and may create in `public`. The role `admin` owns two event triggers, which write into
+the server's log what every DDL command of every session locks. Only a superuser can drop or skip them.
 """
 
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from upskill_gallery.migrations.harness.postgres import DATA, FOLDER, LOG, SHARED_MEMORY, Session, start_server
 
@@ -29,12 +30,12 @@ END $$
 def main() -> None:
     """Build the server. The first argument is the folder with PostgreSQL's programs."""
     programs = sys.argv[1]
-    os.mkdir(FOLDER, 0o700)
-    source = os.path.join(os.path.dirname(__file__), "shared_memory.c")
+    Path(FOLDER).mkdir(0o700)
+    source = str(Path(__file__).with_name("shared_memory.c"))
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", SHARED_MEMORY, source], check=True)
+    flags = ["-D", DATA, "-U", "admin", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync", "--wal-segsize=1"]
     subprocess.run(
-        [f"{programs}/initdb", "-D", DATA, "-U", "admin", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8"]
-        + ["--wal-segsize=1"],
+        [f"{programs}/initdb", *flags],
         check=True,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "LD_PRELOAD": SHARED_MEMORY},
@@ -58,7 +59,5 @@ def main() -> None:
     second.close()
     server.send_signal(signal.SIGINT)
     server.wait(30)
-    os.remove(LOG)
-    subprocess.run(
-        ["tar", "-C", os.path.dirname(FOLDER), "-czf", "template.tar.gz", os.path.basename(FOLDER)], check=True
-    )
+    Path(LOG).unlink()
+    subprocess.run(["tar", "-C", str(Path(FOLDER).parent), "-czf", "template.tar.gz", Path(FOLDER).name], check=True)
