@@ -7,8 +7,9 @@ that are not in the prompt.
 """
 
 import fnmatch
+import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from upskill.checks.plugin import (
@@ -39,8 +40,10 @@ ENVIRONMENT = {
 """`PYTHONSAFEPATH`: a `hatchling` or `json.py` in the project is not imported instead of the installed one."""
 LIMITS = Limits(memory_mb=768, address_space_mb=None, cpu_seconds=SECONDS, tmp_mb=128)
 MOST_PYPROJECT = 100_000
+ERROR = re.compile(r"\w*(Error|Exception): |error: |cause: ")
+NO_REASON = re.compile(r"Failed to (build|install)|backend returned an error|Call to `")
 REQUIRED = frozenset({"wheel", "files"})
-OPTIONAL = frozenset({"change", "code_version", "metadata", "description", "licenses", "entry_points", "sdist"})
+OPTIONAL = frozenset({"change", "metadata", "description", "licenses", "entry_points", "sdist"})
 INSTALLED = frozenset({"index", "beside", "resolves", "runs"})
 KEYS = REQUIRED | OPTIONAL | INSTALLED
 
@@ -71,11 +74,12 @@ class BuildsPackage:
         if "pyproject.toml" not in inspection.answer.files and inspection.only_block is not None:
             project["pyproject.toml"] = inspection.only_block.encode()
         try:
-            check_configuration(project, code_version=bool(given.get("code_version")))
-            project |= {path: text.encode() for path, text in given.get("change", {}).items()}
+            changed = {path: text.encode() for path, text in given.get("change", {}).items()}
+            check_configuration(project, may_run=changed.keys())
+            project |= changed
             built = _build(inspection, project, sdist="sdist" in given)
             wheel = _the_wheel(built, given["wheel"])
-            _check_wheel(wheel, given, {**inspection.case.files, **project_changes(given)})
+            _check_wheel(wheel, given, {**inspection.case.files, **changed})
             if "sdist" in given:
                 _check_sdist(built, given["sdist"], inspection.case.files)
             _check_installed(inspection, built[given["wheel"]], project, given)
@@ -84,13 +88,11 @@ class BuildsPackage:
         return Finding(True, f"{given['wheel']} builds, has what the task asks for, and runs")
 
 
-def project_changes(given: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files that the check replaced before the build, so that values from the prompt are of no use."""
-    return {path: text.encode() for path, text in given.get("change", {}).items()}
+def check_configuration(project: Files, *, may_run: Collection[str] = ()) -> None:
+    """Refuse a project that runs code of the student to build: its wheel would say nothing about its configuration.
 
-
-def check_configuration(project: Files, *, code_version: bool = False) -> None:
-    """Refuse a project that runs code of its own to build: its wheel would say nothing about its configuration."""
+    `may_run` names files that the check writes itself: a version may be computed by them.
+    """
     data = project.get("pyproject.toml")
     if data is None:
         raise Failed("there is no pyproject.toml")
@@ -101,17 +103,19 @@ def check_configuration(project: Files, *, code_version: bool = False) -> None:
     if not isinstance(system, dict) or system.get("build-backend") != "hatchling.build" or "backend-path" in system:
         raise Failed('[build-system] must have build-backend = "hatchling.build", and no backend-path')
     requires = system.get("requires")
-    if not isinstance(requires, list) or len(requires) != 1 or not str(requires[0]).startswith("hatchling"):
+    if (
+        not isinstance(requires, list)
+        or len(requires) != 1
+        or not re.match(r"hatchling\s*([<>=!~].*)?$", str(requires[0]))
+    ):
         raise Failed("[build-system] must require hatchling, and nothing else")
     for path, value in _tables(document.get("tool", {}), "tool"):
         if path.endswith(".hooks") and (set(value) - {"version"}):
             raise Failed(f"{path}: the task asks for a build without a hook")
-        if path == "tool.hatch.version":
-            source = value.get("source", "regex")
-            if source != "regex" and not (code_version and source == "code"):
-                raise Failed(
-                    f"tool.hatch.version.source = {str(source)[:40]!r}: the task asks for the version in the file"
-                )
+        read_by = value.get("source", "regex") if path == "tool.hatch.version" else "regex"
+        given_code = read_by == "code" and str(value.get("path")) in may_run and "search-paths" not in value
+        if read_by != "regex" and not given_code:
+            raise Failed("tool.hatch.version: the task asks for the version in the file, read without other code")
 
 
 def read_toml(data: bytes) -> dict[str, Any]:
@@ -179,9 +183,10 @@ def _check_wheel(wheel: Wheel, given: Mapping[str, Any], sources: Files) -> None
     _same_files("the wheel", wheel.payload, expected)
     for field, value in given.get("metadata", {}).items():
         found = sorted(str(one) for one in wheel.metadata.get_all(field, []))
-        wanted = [] if value is None else sorted([value] if isinstance(value, str) else value)
-        if found != wanted:
-            raise Failed(f"METADATA: {field} is {_listed(found)}, not {_listed(wanted)}")
+        allowed = value["any"] if isinstance(value, dict) else [value]
+        wanted = [[] if one is None else sorted([one] if isinstance(one, str) else one) for one in allowed]
+        if found not in wanted:
+            raise Failed(f"METADATA: {field} is {_listed(found)}, not {_listed(wanted[0])}")
     if "description" in given and wheel.description.strip() != sources[given["description"]].decode().strip():
         raise Failed(f"METADATA: the description is not the text of {given['description']}")
     if "licenses" in given:
@@ -284,8 +289,9 @@ def _check_run(sandbox: Sandbox, one: Mapping[str, Any]) -> None:
 
 
 def _ending(result: CommandResult) -> str:
-    said = (result.stderr or result.stdout).decode("utf-8", "replace").strip().splitlines()
-    errors = [line.strip() for line in said if "Error" in line or "error:" in line or "cause:" in line]
+    """Why a command failed: the lines of its output that name a reason."""
+    said = [line.strip() for line in (result.stderr or result.stdout).decode("utf-8", "replace").splitlines()]
+    errors = [line for line in said if ERROR.match(line) and not NO_REASON.search(line)]
     code = f"exit code {result.exit_code}" if result.ended == "exit" else result.ended
     return f"{code}: {' / '.join(errors or said[-1:])[:300]}"
 

@@ -16,7 +16,7 @@ from upskill_gallery.toolchain import PYTHON, toolchain
 LIMITS = Limits(memory_mb=768, address_space_mb=None, cpu_seconds=60, tmp_mb=128)
 BLOCK = re.compile(r"^# /// script[ \t]*\n((?:#(?: .*)?\n)*?)# ///[ \t]*(?:\n|\Z)", re.MULTILINE)
 KEYS = {"path", "requires_python", "index", "runs"}
-MOST_BYTES = 100_000
+MOST_BYTES = 20_000
 
 
 class RunsScript:
