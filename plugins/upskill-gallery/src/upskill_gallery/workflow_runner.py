@@ -1,4 +1,4 @@
-"""Carries out the jobs of a workflow as GitHub's runner does, in a sandbox: conditions, outputs, files of a step, shells.
+"""Carries out the jobs of a workflow in a sandbox, as GitHub's runner does: conditions, shells, the files of a step.
 
 The scripts are the student's and run inside only. Expressions, conditions and what the files of a step mean are
 evaluated out here. An action that somebody else wrote is not run: a run says what it leaves behind.
@@ -180,7 +180,7 @@ class _OneRun:
 
     def _step(self, where: str, step: Mapping[str, Json], state: _JobState, contexts: Mapping[str, Json]) -> None:
         """One step of a job or of a composite action."""
-        visible = {**contexts, "steps": state.steps_context(), "env": dict(state.environment)}
+        visible: dict[str, Json] = {**contexts, "steps": state.steps_context(), "env": dict(state.environment)}
         identity = as_text(step.get("id")) or where
         asked = Scope(
             contexts={key: value for key, value in visible.items() if key != "secrets"},

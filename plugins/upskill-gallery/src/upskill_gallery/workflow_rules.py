@@ -1,0 +1,235 @@
+"""Rules for workflow files that no linter knows: who may do what, at which commit, with which secrets.
+
+A case says what must be so; nothing here runs anything. A rule answers with the first violation in words, or `None`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from upskill.checks.plugin import Json
+from upskill_gallery.workflow_expressions import ExpressionError, as_text, expressions_in
+from upskill_gallery.workflow_parts import RunnerStopped, mapping, steps_of
+
+_SHA = re.compile(r"[0-9a-f]{40}\Z")
+_SECRET = re.compile(r"\bsecrets\s*(?:\.\s*([A-Za-z_][\w-]*)|\[\s*'([^']*)'\s*\])?", re.IGNORECASE)
+_STRANGERS = re.compile(r"\bgithub\s*(?:\.\s*|\[\s*')(event|head_ref)\b|\btojson\s*\(\s*github\s*\)", re.IGNORECASE)
+_HEAD = re.compile(r"head[._](sha|ref|repo)|head_ref|refs/pull|pull_request\.merge|number", re.IGNORECASE)
+
+Rule = Callable[[Mapping[str, Json], Json], str | None]
+
+
+def violation(document: Mapping[str, Json], rules: Mapping[str, Json]) -> str | None:
+    """The first rule that a workflow breaks, in words."""
+    try:
+        for name, wanted in rules.items():
+            found = RULES[name](document, wanted)
+            if found is not None:
+                return f"{name}: {found}"
+    except (RunnerStopped, ExpressionError) as error:
+        return str(error)
+    return None
+
+
+def triggers_of(document: Mapping[str, Json]) -> dict[str, Json]:
+    """`on` in its longest form."""
+    triggers = document.get("on")
+    if isinstance(triggers, str):
+        return {triggers: {}}
+    if isinstance(triggers, list):
+        return {as_text(one): {} for one in triggers}
+    return {key: {} if value is None else value for key, value in mapping(triggers, "on").items()}
+
+
+def _triggers(document: Mapping[str, Json], wanted: Json) -> str | None:
+    found = triggers_of(document)
+    return None if found == wanted else f"the triggers are {_shown(found)}, not {_shown(wanted)}"
+
+
+def _jobs(document: Mapping[str, Json], wanted: Json) -> str | None:
+    found = sorted(mapping(document.get("jobs"), "jobs"))
+    return None if found == wanted else f"the jobs are {', '.join(found)}, not {_shown(wanted)}"
+
+
+def _permissions(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """Each job has exactly the scopes that it needs."""
+    for name, scopes in mapping(wanted, "permissions").items():
+        job = _job(document, name)
+        block = job["permissions"] if "permissions" in job else document.get("permissions")
+        if "permissions" not in job and "permissions" not in document:
+            return f"the job {name} has the default permissions of the repository"
+        if isinstance(block, str):
+            return f"the job {name} has {block}"
+        found = {scope: access for scope, access in mapping(block, "permissions").items() if access != "none"}
+        if found != scopes:
+            return f"the job {name} has {_shown(found)}, and it needs {_shown(scopes)}"
+    return None
+
+
+def _timeouts(document: Mapping[str, Json], wanted: Json) -> str | None:
+    for name, minutes in mapping(wanted, "timeouts").items():
+        found = _job(document, name).get("timeout-minutes")
+        if found != minutes:
+            return f"the job {name} has the timeout {_shown(found)}, not {_shown(minutes)}"
+    return None
+
+
+def _pins(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """Every action of others is at the commit that the case lists for it."""
+    commits = mapping(wanted, "pins")
+    for where, uses in _uses(document):
+        if uses.startswith("./"):
+            continue
+        action, _, version = uses.partition("@")
+        if not _SHA.match(version):
+            return f"{where}: {uses[:100]} is not pinned to a full commit SHA"
+        if action not in commits:
+            return f"{where}: {action[:80]} is not one of the actions that may be used"
+        if commits[action] != version:
+            return f"{where}: {version} is not the listed commit of {action}"
+    return None
+
+
+def _actions(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """Each job uses exactly these actions, in this order."""
+    for name, actions in mapping(wanted, "actions").items():
+        steps = steps_of(_job(document, name))
+        found = [as_text(step["uses"]).partition("@")[0] for step in steps if "uses" in step]
+        if found != actions:
+            return f"the job {name} uses {_shown(found)}, not {_shown(actions)}"
+    return None
+
+
+def _checkout(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """The checkout leaves no token behind, and takes no code of a stranger."""
+    del wanted
+    for where, step in _all_steps(document):
+        if as_text(step.get("uses")).partition("@")[0] != "actions/checkout":
+            continue
+        given = mapping(step.get("with"), "with")
+        if as_text(given.get("persist-credentials")) != "false":
+            return f"{where}: the checkout leaves the token behind"
+        if "allow-unsafe-pr-checkout" in given:
+            return f"{where}: the checkout switches its protection off"
+        if any(_HEAD.search(as_text(given.get(key))) for key in ("ref", "repository")):
+            return f"{where}: the checkout takes code of the pull request by name"
+    return None
+
+
+def _secrets(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """Secrets are read in the named jobs only, and only these; never by a script, and never all at once."""
+    allowed = mapping(wanted, "secrets")
+    outside = {key: value for key, value in document.items() if key != "jobs"}
+    places = {"the workflow": outside, **mapping(document.get("jobs"), "jobs")}
+    for name, part in places.items():
+        permitted = allowed.get(name, [])
+        if isinstance(part, dict) and part.get("secrets") == "inherit":
+            return f"{name} passes all secrets on"
+        for source in (one for text in _texts(part) for one in _expressions(text)):
+            for found in _SECRET.finditer(source):
+                secret = found[1] or found[2]
+                if secret is None:
+                    return f"{name} reads all secrets at once"
+                if not isinstance(permitted, list) or secret not in permitted:
+                    return f"{name} reads the secret {secret[:60]}, which it does not need"
+    for where, step in _all_steps(document):
+        if any(_SECRET.search(source) for source in _expressions(as_text(step.get("run")))):
+            return f"{where}: a secret is written into the script"
+    return None
+
+
+def _strangers(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """No script contains an expression over what a stranger chose."""
+    del wanted
+    for where, step in _all_steps(document):
+        texts = [as_text(step.get("run")), as_text(mapping(step.get("with"), "with").get("script"))]
+        for source in (one for text in texts for one in _expressions(text)):
+            if _STRANGERS.search(source):
+                return f"{where}: the script contains {source.strip()[:80]}, which a stranger chose"
+    return None
+
+
+def _no_scripts_written(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """No script contains any expression at all."""
+    del wanted
+    for where, step in _all_steps(document):
+        if found := _expressions(as_text(step.get("run"))):
+            return f"{where}: the script contains the expression {found[0].strip()[:80]}"
+    return None
+
+
+def _values(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """Values at places, as `[["jobs", "a", "runs-on"], "ubuntu-latest"]`; `null` for a key that must not be there."""
+    for pair in wanted if isinstance(wanted, list) else []:
+        path, value = pair if isinstance(pair, list) and len(pair) == 2 else ([], None)
+        found: Json = dict(document)
+        for key in path if isinstance(path, list) else []:
+            if isinstance(found, dict):
+                found = found.get(as_text(key))
+            elif isinstance(found, list) and isinstance(key, int) and key < len(found):
+                found = found[key]
+            else:
+                found = None
+        if found != value or type(found) is not type(value):
+            where = ".".join(map(as_text, path)) if isinstance(path, list) else ""
+            return f"{where} is {_shown(found)}, not {_shown(value)}"
+    return None
+
+
+RULES: dict[str, Rule] = {
+    "triggers": _triggers,
+    "jobs": _jobs,
+    "permissions": _permissions,
+    "timeouts": _timeouts,
+    "pins": _pins,
+    "actions": _actions,
+    "checkout": _checkout,
+    "secrets": _secrets,
+    "strangers": _strangers,
+    "no-expressions-in-scripts": _no_scripts_written,
+    "values": _values,
+}
+
+
+def _job(document: Mapping[str, Json], name: str) -> Mapping[str, Json]:
+    jobs = mapping(document.get("jobs"), "jobs")
+    if name not in jobs:
+        raise RunnerStopped(f"there is no job {name}")
+    return mapping(jobs[name], name)
+
+
+def _all_steps(document: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    """The steps of all jobs, or of a composite action."""
+    for name, job in mapping(document.get("jobs"), "jobs").items():
+        if "steps" in mapping(job, name):
+            yield from ((f"{name}, step {at}", step) for at, step in enumerate(steps_of(mapping(job, name)), 1))
+    if "runs" in document:
+        yield from ((f"step {at}", step) for at, step in enumerate(steps_of(mapping(document["runs"], "runs")), 1))
+
+
+def _uses(document: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    for name, job in mapping(document.get("jobs"), "jobs").items():
+        if "uses" in mapping(job, name):
+            yield name, as_text(mapping(job, name)["uses"])
+    yield from ((where, as_text(step["uses"])) for where, step in _all_steps(document) if "uses" in step)
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "if" and isinstance(inner, str) and "${{" not in inner:
+                yield f"${{{{ {inner} }}}}"
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _expressions(text: str) -> list[str]:
+    return expressions_in(text) if "${{" in text else []
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)[:160]
