@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ SECONDS = 20
 MOST_FILES = 60
 MOST_BYTES = 200_000
 """Of one file. A skill is text; the specification advises far less."""
+MOST_FRONTMATTER = 10_000
+"""In bytes. The longest that the limits of the specification make useful is far shorter; parsers need long for more."""
 MOST_LINES = 500
 MOST_TOKENS = 5_000
 CHARACTERS_PER_TOKEN = 4
@@ -46,7 +49,7 @@ CHARACTERS_PER_TOKEN = 4
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _WHEN = re.compile(r"(?i)\b(when|whenever|if|before|after|while|use (this|it|for|to)|asks?|wants?|needs?|mentions?)\b")
-_LINK = re.compile(r"\[[^\]\n]*\]\(<?([^)>\s]+)>?(?:\s+[\"'][^)\n]*)?\)")
+_LINK = re.compile(r"\[[^\]\n]{0,200}\]\(<?([^)>\s]{1,300})>?(?:\s{1,9}[\"'][^)\n]{0,200})?\)")
 _NAMED = re.compile(r"(?<![\w./~-])(?:\./)?((?:scripts|references|assets)/[\w.-]+(?:/[\w.-]+)*)")
 _HOME = re.compile(r"(?<![\w.])(?:/home/|/Users/|/root/|~/|\$HOME\b|\$\{HOME\}|[A-Za-z]:\\Users)", re.IGNORECASE)
 _UPWARDS = re.compile(r"\.\./")
@@ -121,6 +124,8 @@ def _folder(everything: Files, folder: str) -> Files:
             raise _Refused(f"{path} has {len(data):,} bytes, more than {MOST_BYTES:,}")
         if path != "SKILL.md" and path.lower().endswith("skill.md"):
             raise _Refused(f"there is a second skill file inside the skill: {path}")
+    if len(b"".join(files["SKILL.md"].split(b"---", 2)[:2])) > MOST_FRONTMATTER:
+        raise _Refused(f"the frontmatter has more than {MOST_FRONTMATTER:,} bytes, or no end")
     return files
 
 
@@ -160,7 +165,7 @@ def _valid(work: _Work) -> str:
         if field in fields and not (isinstance(fields[field], str) and str(fields[field]).strip()):
             raise _Refused(f"the field {field} is not one string with text, as the specification requires")
     metadata = fields.get("metadata", {})
-    if not isinstance(metadata, dict) or any(str(value)[:1] in "{[" for value in metadata.values()):
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise _Refused("the field metadata is not a map of strings to strings")
     _whole_description(work.text(), description)
     wanted: Mapping[str, Json] = work.given.get("fields", {})
@@ -183,10 +188,11 @@ def _whole_description(text: str, description: str) -> None:
         raise _Refused(
             f"the frontmatter is not between two lines of ---; agents read the description as {description!r}"
         )
-    for line in lines[1:ends]:
-        behind = re.search(r"\s#(.*)", line)
-        if behind and line.startswith("description") and behind[1].strip(" \"'") not in description:
-            raise _Refused(f"agents read the description only up to its #: {description[:120]!r}")
+    at = next(number for number, line in enumerate(lines) if line.startswith("description"))
+    more = list(takewhile(lambda line: line[:1] in ("", " "), lines[at + 1 : ends]))
+    value = lines[at].partition(":")[2].strip()
+    if not value.startswith(('"', "'", ">", "|")) and any(re.search(r"\s#", line) for line in (value, *more)):
+        raise _Refused(f"agents read the description only up to its #: {description[:120]!r}")
 
 
 def _files(work: _Work) -> str:
@@ -285,13 +291,13 @@ def _triggers(work: _Work) -> str:
             taken += [request] if own >= best else []
         else:
             missed += [request] if own <= best else []
-    if len(missed) > int(given.get("may_miss", 0)):
-        raise _Refused(
-            f"the description misses {len(missed)} of {len(given['wanted'])} requests, such as {missed[0]!r}"
-        )
     if taken:
         raise _Refused(
             f"the description takes {len(taken)} of {len(given['unwanted'])} near misses, such as {taken[0]!r}"
+        )
+    if len(missed) > int(given.get("may_miss", 0)):
+        raise _Refused(
+            f"the description misses {len(missed)} of {len(given['wanted'])} requests, such as {missed[0]!r}"
         )
     return f"{len(given['wanted']) - len(missed)} of {len(given['wanted'])} requests reach it, no near miss does"
 
@@ -352,7 +358,7 @@ def _same(output: str, expected: str, *, as_json: bool) -> bool:
 
 def _body(data: bytes) -> str:
     """The text behind the frontmatter, or all of it if there is none."""
-    text = data.decode("utf-8")
+    text = data.decode("utf-8", "replace")
     return text.split("---", 2)[2] if text.startswith("---") else text
 
 
