@@ -47,8 +47,7 @@ class PostgresMigration:
         if failed:
             return failed
         found = list(violations(asked, facts))
-        statements = len(facts["runs"][0]["statements"])
-        return Finding(not found, "; ".join(found) or f"{statements} statements, none of which breaks a rule")
+        return Finding(not found, "; ".join(found) or "the migration works and breaks no rule")
 
 
 class SqliteMigration:

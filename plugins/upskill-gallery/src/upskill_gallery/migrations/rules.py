@@ -22,7 +22,8 @@ def violations(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"the server could not be asked afterwards: {facts['gone']}"
         return
     yield from _replaced(task, facts)
-    yield from _batches(task, facts["batches"])
+    for number, run in enumerate(facts["runs"], 1):
+        yield from _writes(task, run["writes"], number)
     for run in facts["runs"]:
         yield from _old_code(run["old_code"])
     yield from _schema(task, facts["first"]["inventory"])
@@ -65,7 +66,7 @@ def _locks(task: Task, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]
             strong = _first(now)
             if strong and rows > FEW_ROWS:
                 yield (
-                    f"{_short(statement)} reads or writes {rows} rows of {name}"
+                    f"{_short(statement)} reads or writes more than {FEW_ROWS} rows of {name}"
                     f" while {strong[0]} is locked by {strong[1]}{_scans(log)}"
                 )
         yield from _locks_in_events(task, statement, held)
@@ -113,10 +114,14 @@ def _replaced(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
             yield f"the table {name} is now called {now[0]}"
 
 
-def _batches(task: Task, batches: Mapping[str, int]) -> Iterator[str]:
-    for name, rows in batches.items():
-        if rows > task.batch:
-            yield f"one transaction writes {rows} rows of {name}; at most {task.batch} are allowed"
+def _writes(task: Task, writes: Mapping[str, Sequence[int]], number: int) -> Iterator[str]:
+    for name, (largest, with_schema) in writes.items():
+        if largest > task.batch:
+            yield f"one transaction writes {largest} rows of {name}; at most {task.batch} are allowed"
+        if with_schema > FEW_ROWS:
+            yield f"one transaction changes the schema of {name} and writes {with_schema} of its rows"
+        if number > 1 and largest:
+            yield f"the second run writes rows of {name} again"
 
 
 def _old_code(failed: Sequence[Sequence[Any]]) -> Iterator[str]:

@@ -18,7 +18,8 @@ INVENTORY = (
       || CASE WHEN c.relowner <> 'app'::regrole THEN ' (not of app)' ELSE '' END
       || CASE WHEN c.relispartition THEN ' (a partition)' ELSE '' END
       || CASE WHEN c.relkind IN ('v', 'm') THEN
-        ':' || regexp_replace(regexp_replace(pg_get_viewdef(c.oid), '\\m\\w+\\.', '', 'g'), '\\s+', ' ', 'g') ELSE '' END
+        ':' || regexp_replace(regexp_replace(pg_get_viewdef(c.oid), '\\m\\w+\\.', '', 'g'), '\\s+', ' ', 'g')
+        ELSE '' END
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind NOT IN ('i', 'I', 't', 'c') AND {OURS}""",
     # Privileges of others than the owner.
@@ -66,7 +67,7 @@ INVENTORY = (
     f"SELECT format('cast from %s to %s', castsource::regtype, casttarget::regtype) FROM pg_cast WHERE {MADE}",
     f"SELECT 'schema ' || nspname FROM pg_namespace n WHERE {MADE} AND {OURS}",
     "SELECT format('setting of %s: %s', setrole::regrole, s) FROM pg_db_role_setting, unnest(setconfig) s",
-    "SELECT 'extension ' || extname FROM pg_extension WHERE extname <> 'plpgsql'",
+    "SELECT 'extension ' || extname FROM pg_extension WHERE extname NOT IN ('plpgsql', 'pg_walinspect')",
     "SELECT 'large object ' || oid FROM pg_largeobject_metadata",
     "SELECT 'prepared transaction ' || gid FROM pg_prepared_xacts",
     "SELECT format('statistics %s', stxname) FROM pg_statistic_ext",

@@ -20,6 +20,14 @@ CONTROL = ("begin", "start", "commit", "end", "rollback", "abort", "savepoint", 
 SETTING = ("set", "reset", "show", "discard")
 NOT_IN_TRANSACTION = ("25001", "2D000")
 STRONG = "('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')"
+CATALOGS = (
+    ("pg_class", "oid"),
+    ("pg_attribute", "attrelid"),
+    ("pg_attrdef", "adrelid"),
+    ("pg_constraint", "conrelid"),
+    ("pg_trigger", "tgrelid"),
+)
+"""Where the server keeps what a table is, and the column that names the table."""
 MOST_LOG = 4_000_000
 MOST_STATEMENTS = 500
 Facts = dict[str, Any]
@@ -161,20 +169,20 @@ def main() -> None:
         admin.run("SET search_path = pg_catalog, pg_temp")
         tables = _set_up(job, admin)
         facts: Facts = {"before": _state(admin, tables), "runs": [], "gone": None}
-        started = admin.run("SELECT pg_catalog.clock_timestamp()")[0][0]
     except (Refused, ServerGone, OSError) as fault:
         sys.stderr.write(f"the tables of the case could not be set up: {fault}\n")
         sys.exit(3)
     try:
         for _ in range(2 if job["again"] else 1):
+            start = _position(admin)
             facts["runs"].append(_run(job, admin, tables))
+            facts["runs"][-1]["writes"] = _writes(admin, tables, facts["before"], start)
             facts["after"] = _state(admin, tables)
             facts["inventory"] = sorted(str(row[0]) for query in INVENTORY for row in admin.run(query))
             facts.setdefault("first", {"after": facts["after"], "inventory": facts["inventory"]})
             if _failed(facts["runs"][-1]):
                 break
         looking = _client()
-        facts["batches"] = _batches(looking, facts["after"], str(started))
         facts["probes"] = [_probe(looking, probe) for probe in job["probes"]]
     except (ServerGone, Refused, OSError) as gone:
         facts["gone"] = str(gone)[:300]
@@ -196,7 +204,6 @@ def _set_up(job: Facts, admin: Session) -> dict[str, int]:
                 raise
     owner.close()
     admin.run("ANALYZE")
-    admin.run("CHECKPOINT")
     looking = _client()
     job["usual"] = [_code(_probe(looking, statement)) for statement in job["old_code"]]
     looking.close()
@@ -252,7 +259,7 @@ def _client() -> Session:
     session = Session("app", "app")
     session.run("SET search_path = public")
     session.run("SET lock_timeout = '2s'")
-    session.run("SET statement_timeout = '5s'")
+    session.run("SET statement_timeout = '15s'")
     return session
 
 
@@ -272,17 +279,30 @@ def _code(result: Facts) -> str | None:
     return result["error"][0] if "error" in result else None
 
 
-def _batches(session: Session, after: Facts, started: str) -> Facts:
-    """How many rows of each table the largest commit of the migration wrote. A subtransaction is part of its commit."""
-    largest: Facts = {}
-    for name, now in after.items():
-        if now is None or now[2] != "r":
-            continue
-        quoted = '"' + str(now[0]).replace('"', '""') + '"'
-        rows = session.run(
-            "SELECT pg_catalog.count(*)"
-            f" FROM (SELECT pg_catalog.pg_xact_commit_timestamp(xmin) AS at FROM public.{quoted}) s"
-            f" WHERE at > '{started}'::pg_catalog.timestamptz GROUP BY at ORDER BY 1 DESC LIMIT 1"
+def _writes(admin: Session, tables: dict[str, int], before: Facts, start: str) -> Facts:
+    """How many rows of each table the largest commit since `start` wrote, and the largest that changed its schema too.
+
+    The write-ahead log has a record for each written row. A subtransaction has the commit time of its transaction.
+    """
+    if admin.run(f"SELECT pg_current_wal_flush_lsn() <= '{start}'")[0][0] == "t":
+        return {name: [0, 0] for name in tables}
+    writes: Facts = {}
+    for name, oid in tables.items():
+        changed = " UNION ALL ".join(
+            f"SELECT pg_xact_commit_timestamp(xmin) FROM {catalog} WHERE {column} = {oid}"
+            for catalog, column in CATALOGS
         )
-        largest[name] = int(rows[0][0] or 0) if rows else 0
-    return largest
+        row = admin.run(
+            "WITH written AS (SELECT pg_xact_commit_timestamp(xid) AS at, count(*) AS rows"
+            f" FROM observer.pg_get_wal_records_info('{start}', pg_current_wal_flush_lsn())"
+            " WHERE resource_manager IN ('Heap', 'Heap2')"
+            " AND record_type ~ '^(HOT_)?(UPDATE|INSERT|DELETE|MULTI_INSERT)'"
+            f" AND block_ref LIKE '%/{before[name][1]} fork main%' GROUP BY 1)"
+            f" SELECT max(rows), max(rows) FILTER (WHERE at IN ({changed})) FROM written WHERE at IS NOT NULL"
+        )[0]
+        writes[name] = [int(value or 0) for value in row]
+    return writes
+
+
+def _position(admin: Session) -> str:
+    return str(admin.run("SELECT pg_current_wal_insert_lsn()")[0][0])

@@ -25,6 +25,8 @@ SETTINGS = {
     "max_connections": "12",
     "max_wal_senders": "0",
     "wal_level": "minimal",
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "1h",
     "max_logical_replication_workers": "0",
     "max_parallel_workers": "0",
     "autovacuum": "off",

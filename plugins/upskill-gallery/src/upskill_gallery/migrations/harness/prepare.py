@@ -52,6 +52,7 @@ def main() -> None:
         second.run(f"DROP DATABASE {database}")
     second.run("GRANT CREATE ON SCHEMA public TO app")
     second.run("CREATE SCHEMA observer")
+    second.run("CREATE EXTENSION pg_walinspect SCHEMA observer")
     second.run(OBSERVER)
     second.run("CREATE EVENT TRIGGER observer_start ON ddl_command_start EXECUTE FUNCTION observer.note()")
     second.run("CREATE EVENT TRIGGER observer_end ON ddl_command_end EXECUTE FUNCTION observer.note()")
