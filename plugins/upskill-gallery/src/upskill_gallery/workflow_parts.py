@@ -50,6 +50,8 @@ class StepResult:
     outputs: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     """`with`, for an action."""
+    uses: str | None = None
+    """The name of the action, without its version."""
     output_text: str = ""
     summary: str = ""
 

@@ -8,13 +8,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from upskill.checks.plugin import Json
-from upskill_gallery.workflow_expressions import ExpressionError, as_text, expressions_in
-from upskill_gallery.workflow_parts import RunnerStopped, mapping, steps_of
+from upskill_gallery.workflow_expressions import ExpressionError, Scope, as_text, expressions_in, interpolate, is_true
+from upskill_gallery.workflow_parts import RunnerStopped, mapping, needed, steps_of
 
 _SHA = re.compile(r"[0-9a-f]{40}\Z")
 _SECRET = re.compile(r"\bsecrets\s*(?:\.\s*([A-Za-z_][\w-]*)|\[\s*'([^']*)'\s*\])?", re.IGNORECASE)
 _STRANGERS = re.compile(r"\bgithub\s*(?:\.\s*|\[\s*')(event|head_ref)\b|\btojson\s*\(\s*github\s*\)", re.IGNORECASE)
 _HEAD = re.compile(r"head[._](sha|ref|repo)|head_ref|refs/pull|pull_request\.merge|number", re.IGNORECASE)
+
+_DEFAULT_TYPES = frozenset({"opened", "synchronize", "reopened"})
+_PRIVILEGED = frozenset({"pull_request_target", "workflow_run", "issue_comment"})
 
 Rule = Callable[[Mapping[str, Json], Json], str | None]
 
@@ -32,13 +35,24 @@ def violation(document: Mapping[str, Json], rules: Mapping[str, Json]) -> str | 
 
 
 def triggers_of(document: Mapping[str, Json]) -> dict[str, Json]:
-    """`on` in its longest form."""
+    """`on` in its longest form, without filters that change nothing."""
     triggers = document.get("on")
     if isinstance(triggers, str):
         return {triggers: {}}
     if isinstance(triggers, list):
         return {as_text(one): {} for one in triggers}
-    return {key: {} if value is None else value for key, value in mapping(triggers, "on").items()}
+    found: dict[str, Json] = {}
+    for event, value in mapping(triggers, "on").items():
+        filters = {key: [one] if isinstance(one, str) else one for key, one in _filters(value)}
+        types = filters.get("types")
+        if event in ("pull_request", "pull_request_target") and isinstance(types, list):
+            filters = filters if set(map(as_text, types)) != _DEFAULT_TYPES else {}
+        found[event] = value if isinstance(value, list) else dict(filters)
+    return found
+
+
+def _filters(value: Json) -> list[tuple[str, Json]]:
+    return list(value.items()) if isinstance(value, dict) else []
 
 
 def _triggers(document: Mapping[str, Json], wanted: Json) -> str | None:
@@ -71,6 +85,23 @@ def _timeouts(document: Mapping[str, Json], wanted: Json) -> str | None:
         found = _job(document, name).get("timeout-minutes")
         if found != minutes:
             return f"the job {name} has the timeout {_shown(found)}, not {_shown(minutes)}"
+    return None
+
+
+def _needs(document: Mapping[str, Json], wanted: Json) -> str | None:
+    for name, needs in mapping(wanted, "needs").items():
+        found = needed(dict(_job(document, name)))
+        if found != needs:
+            return f"the job {name} needs {_shown(found)}, not {_shown(needs)}"
+    return None
+
+
+def _environment(document: Mapping[str, Json], wanted: Json) -> str | None:
+    for name, environment in mapping(wanted, "environment").items():
+        block = _job(document, name).get("environment")
+        found = block.get("name") if isinstance(block, dict) else block
+        if found != environment:
+            return f"the job {name} has the environment {_shown(found)}, not {_shown(environment)}"
     return None
 
 
@@ -111,8 +142,10 @@ def _checkout(document: Mapping[str, Json], wanted: Json) -> str | None:
             return f"{where}: the checkout leaves the token behind"
         if "allow-unsafe-pr-checkout" in given:
             return f"{where}: the checkout switches its protection off"
-        if any(_HEAD.search(as_text(given.get(key))) for key in ("ref", "repository")):
-            return f"{where}: the checkout takes code of the pull request by name"
+        if _PRIVILEGED & set(triggers_of(document)) and any(
+            _HEAD.search(as_text(given.get(key))) for key in ("ref", "repository")
+        ):
+            return f"{where}: the checkout takes the code of a stranger where there are secrets"
     return None
 
 
@@ -158,6 +191,27 @@ def _no_scripts_written(document: Mapping[str, Json], wanted: Json) -> str | Non
     return None
 
 
+def _one_group(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """The concurrency group is the same in all these runs, which differ in what `wanted` lists of `github`."""
+    block = document.get("concurrency")
+    group = mapping(block, "concurrency").get("group") if isinstance(block, dict) else block
+    runs = wanted if isinstance(wanted, list) else []
+    found = [interpolate(as_text(group), Scope(contexts={"github": run, "inputs": {}, "vars": {}})) for run in runs]
+    if not found or not found[0]:
+        return "the workflow has no concurrency group"
+    return None if len(set(found)) == 1 else f"two runs are in the groups {found[0][:60]} and {found[1][:60]}"
+
+
+def _queue(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """Runs of the workflow wait in line; none is replaced while it waits, or cancelled."""
+    del wanted
+    block = document.get("concurrency")
+    group = mapping(block, "concurrency") if isinstance(block, dict) else {}
+    if group.get("queue") != "max":
+        return "a run that waits is replaced by the next one"
+    return "a newer run cancels the older one" if is_true(group.get("cancel-in-progress")) else None
+
+
 def _values(document: Mapping[str, Json], wanted: Json) -> str | None:
     """Values at places, as `[["jobs", "a", "runs-on"], "ubuntu-latest"]`; `null` for a key that must not be there."""
     for pair in wanted if isinstance(wanted, list) else []:
@@ -181,12 +235,16 @@ RULES: dict[str, Rule] = {
     "jobs": _jobs,
     "permissions": _permissions,
     "timeouts": _timeouts,
+    "needs": _needs,
+    "environment": _environment,
     "pins": _pins,
     "actions": _actions,
     "checkout": _checkout,
     "secrets": _secrets,
     "strangers": _strangers,
     "no-expressions-in-scripts": _no_scripts_written,
+    "one-group": _one_group,
+    "queue": _queue,
     "values": _values,
 }
 

@@ -31,6 +31,9 @@ from upskill_gallery.workflow_yaml import load
 SECONDS = 10
 MOST_STEPS = 80
 _FILES = ("output", "env", "path", "step_summary", "state")
+PROGRAMS = "programs-of-the-runner"
+"""A folder at the end of the path: what GitHub's runners have and a small system may lack."""
+_UUIDGEN = b"#!/bin/sh\ncat /proc/sys/kernel/random/uuid\n"
 _WORKFLOW_ENV = frozenset({"github", "secrets", "inputs", "vars"})
 
 
@@ -42,6 +45,7 @@ class WorkflowRunner:
         self._repository = dict(files)
         self._count = 0
         self._steps_left = MOST_STEPS
+        sandbox.put({f"{PROGRAMS}/uuidgen": _UUIDGEN}, executable=[f"{PROGRAMS}/uuidgen"])
 
     def run(self, document: Mapping[str, Json], run: Run) -> WorkflowResult:
         """Carry out all jobs. Raises `RunnerStopped` or `ExpressionError` where GitHub would refuse the workflow."""
@@ -122,15 +126,16 @@ class _OneRun:
         self._cancelled = False
         self.jobs: dict[str, JobResult] = {}
         self.injected: list[str] = []
-        self._base: dict[str, Json] = {"github": dict(run.github), "inputs": dict(run.inputs), "vars": {}}
+        triggers = document.get("on")
+        called = triggers.get("workflow_call") if isinstance(triggers, dict) else None
+        self._called = mapping(called, "workflow_call")
+        inputs: Json = {**_defaults(self._called.get("inputs")), **run.inputs}
+        self._base: dict[str, Json] = {"github": dict(run.github), "inputs": inputs, "vars": {}}
 
     def outputs(self) -> dict[str, str]:
         """The outputs that a caller of this workflow would get."""
-        triggers = self._document.get("on")
-        called = triggers.get("workflow_call") if isinstance(triggers, dict) else None
-        declared = called.get("outputs") if isinstance(called, dict) else None
         jobs: Json = {name: {"outputs": dict(job.outputs), "result": job.result} for name, job in self.jobs.items()}
-        return _values(declared, "outputs", Scope(contexts={**self._base, "jobs": jobs}))
+        return _values(self._called.get("outputs"), "outputs", Scope(contexts={**self._base, "jobs": jobs}))
 
     def job(self, name: str) -> None:
         """Carry out a job whose needs have ended."""
@@ -182,17 +187,17 @@ class _OneRun:
         """One step of a job or of a composite action."""
         visible: dict[str, Json] = {**contexts, "steps": state.steps_context(), "env": dict(state.environment)}
         identity = as_text(step.get("id")) or where
+        scope = Scope(contexts=visible)
+        own = {key: interpolate(as_text(value), scope) for key, value in mapping(step.get("env"), "env").items()}
+        environment = {**state.environment, **own}
+        scope = scope.with_context("env", dict(environment))
         asked = Scope(
-            contexts={key: value for key, value in visible.items() if key != "secrets"},
+            contexts={key: value for key, value in scope.contexts.items() if key != "secrets"},
             status=status_functions(state.status, cancelled=self._cancelled),
         )
         if not condition(step.get("if"), asked):
             state.steps[identity] = StepResult(outcome="skipped")
             return
-        scope = Scope(contexts=visible)
-        own = {key: interpolate(as_text(value), scope) for key, value in mapping(step.get("env"), "env").items()}
-        environment = {**state.environment, **own}
-        scope = scope.with_context("env", dict(environment))
         if "run" in step:
             done = self._script(where, step, state, scope, environment)
         elif "uses" in step:
@@ -258,7 +263,8 @@ class _OneRun:
         inside = below and "\n" not in below and ".." not in below.split("/")
         self._runner.leave(f"{state.folder}/{below}" if inside else state.folder, mapping(left.get("files"), "files"))
         outputs = {key: as_text(value) for key, value in mapping(left.get("outputs"), "outputs").items()}
-        return StepResult(outcome="failure" if left.get("fails") else "success", outputs=outputs, inputs=given)
+        outcome: Outcome = "failure" if left.get("fails") else "success"
+        return StepResult(outcome=outcome, outputs=outputs, inputs=given, uses=uses.partition("@")[0])
 
     def _composite(
         self,
@@ -304,10 +310,17 @@ class _OneRun:
             "GITHUB_ACTIONS": "true",
             "GITHUB_WORKSPACE": f"/workspace/{state.folder}",
             "HOME": "/home/agent",
-            "PATH": ":".join([*state.path, "/usr/local/bin:/usr/bin:/bin"]),
+            "PATH": ":".join([*state.path, "/usr/local/bin:/usr/bin:/bin", f"/workspace/{PROGRAMS}"]),
             "RUNNER_OS": "Linux",
             "RUNNER_TEMP": "/tmp",
         }
+
+
+def _defaults(declared: Json) -> dict[str, Json]:
+    """The inputs of a called workflow that the caller leaves out."""
+    empty: dict[str, Json] = {"boolean": False, "number": 0}
+    found = {key: mapping(item, key) for key, item in mapping(declared, "inputs").items()}
+    return {key: item.get("default", empty.get(as_text(item.get("type")), "")) for key, item in found.items()}
 
 
 def _values(declared: Json, name: str, scope: Scope) -> dict[str, str]:

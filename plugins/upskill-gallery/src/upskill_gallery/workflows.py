@@ -1,8 +1,8 @@
 """`workflow-lint`, `workflow-rules` and `workflow-runs`: is a GitHub Actions workflow valid, safe, and does it work?
 
 `workflow-lint` starts actionlint in a sandbox, with a configuration of its own. `workflow-rules` reads the file out
-here. `workflow-runs` carries the jobs out in a sandbox, on events that the student did not see, among them hostile ones:
-a title that is a shell command must stay a title. What is right is computed and compared out here.
+here. `workflow-runs` carries the jobs out in a sandbox, on events that the student did not see, among them hostile
+ones: a title that is a shell command must stay a title. What is right is computed and compared out here.
 """
 
 import json
@@ -25,15 +25,18 @@ RUN_LIMITS = Limits(cpu_seconds=40, memory_mb=256)
 MOST_FILES = 100
 CALLER = ".github/workflows/zz-calls-the-action.yml"
 _MARKER = "mk7413q"
+_TOKEN = "token-of-the-run"
 _LINES = (
-    'fix {m}"; touch {c}; kill -9 $$; echo "',
-    "fix {m}'; touch {c}; kill -9 $$; echo '",
-    "fix {m} $(touch {c}; kill -9 $$)",
-    "fix {m} `touch {c}; kill -9 $$`",
-    "{m}; touch {c} && kill -9 $$ #",
+    "fix {m} $(touch {c}; kill -9 0)",
+    'fix {m}"; touch {c}; kill -9 0; echo "',
+    "fix {m}'; touch {c}; kill -9 0; echo '",
+    "fix {m} `touch {c}; kill -9 0`",
+    "{m}; touch {c} && kill -9 0 #",
+    "fix[$(touch {c})]{m}",
     "  fix {m}  * -n \\t %s $HOME  ",
 )
-"""Titles and names as a stranger writes them. The last one is harmless, and shows what quoting loses."""
+"""Titles and names as a stranger writes them. Each ends its whole process group, so that a script that runs it cannot
+tidy up and go on. The last one is harmless, and shows what quoting loses."""
 _DELIMITER = re.compile(r"^[\w-]+<<(.+)$", re.MULTILINE)
 
 
@@ -204,6 +207,7 @@ def _prepared(
         "run_number": str(draw.randrange(1_000)),
         "run_attempt": "1",
         "workflow": "check",
+        "token": _TOKEN,
         "event": {},
         **mapping(spec.get("github"), "github"),
     }
@@ -213,7 +217,7 @@ def _prepared(
     run = Run(
         github=mapping(values["github"], "github"),
         inputs=mapping(values["inputs"], "inputs"),
-        secrets=mapping(spec.get("secrets"), "secrets"),
+        secrets={"GITHUB_TOKEN": _TOKEN, **mapping(spec.get("secrets"), "secrets")},
         files=mapping(spec.get("files"), "files"),
         actions=mapping(spec.get("actions"), "actions"),
         cancel_after=as_text(spec["cancel_after"]) if "cancel_after" in spec else None,
@@ -290,6 +294,13 @@ def _job_differs(name: str, job: JobResult, expected: Mapping[str, Json], sandbo
         saw = _step_differs(step, mapping(raw, identity))
         if saw is not None:
             return f"the step {identity} of {name} {saw}"
+    for action, given in mapping(expected.get("uses"), "uses").items():
+        used = [step for step in job.steps.values() if step.uses == action]
+        if not used:
+            return f"the job {name} did not get to {action}"
+        for key, value in mapping(given, action).items():
+            if _bare(used[-1].inputs.get(key, "")) != _bare(as_text(value)):
+                return f"{action} in {name} has {key}: {_shown(used[-1].inputs.get(key))}, not {_shown(value)}"
     for path, text in mapping(expected.get("files"), "files").items():
         found = [_content(sandbox, f"{folder}/{path}") for folder in job.folders]
         wanted = text if isinstance(text, list) else [text] * len(found)
@@ -303,9 +314,6 @@ def _step_differs(step: StepResult, expected: Mapping[str, Json]) -> str | None:
         return f"ended with {step.outcome}, not {as_text(expected['outcome'])}"
     if "outputs" in expected and dict(step.outputs) != expected["outputs"]:
         return f"has the outputs {_shown(dict(step.outputs))}, not {_shown(expected['outputs'])}"
-    for key, value in mapping(expected.get("with"), "with").items():
-        if step.inputs.get(key) != value:
-            return f"has {key}: {_shown(step.inputs.get(key))}, not {_shown(value)}"
     if "summary" in expected and step.summary.strip() != as_text(expected["summary"]).strip():
         return f"writes the summary {_shown(step.summary)}, not {_shown(expected['summary'])}"
     return None
@@ -335,6 +343,11 @@ def _at(values: Mapping[str, Json], path: list[str]) -> Json:
     for key in path:
         found = found.get(key) if isinstance(found, dict) else None
     return found
+
+
+def _bare(path: str) -> str:
+    """A folder as people write it: `dist`, `dist/`, `./dist`, `dist/*`."""
+    return re.sub(r"(/\**)+\Z", "", path.strip().removeprefix("./"))
 
 
 def _exists(sandbox: Sandbox, path: str) -> bool:
