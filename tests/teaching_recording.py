@@ -7,7 +7,7 @@ The folder of a recording:
     cases/, skill/    the teachers' answers, in the order in which they were asked: `001-plan.json`, `004-draft.json`
     student.jsonl     what the student's server answered (`recorded_student.py`)
     expected.json     verdict, rates and interval
-    run/              the whole run folder, for a reader; only in `gallery/recorded`
+    run/, made/       the whole run folder and the skill, for a reader; only in `gallery/recorded`
 """
 
 import json
@@ -99,7 +99,7 @@ def keep(folder: Path, recording: Path, *, words: Sequence[str], result: dict[st
 
 
 def keep_run(folder: Path, recording: Path) -> None:
-    """Put the run folder of a teaching that ended into a recording, without paths of this machine.
+    """Put the run folder of a teaching that ended and the skill into a recording, without paths of this machine.
 
     Of the engine's logs only those of the held-out test stay: they are large, and `trials.jsonl` has all answers.
     """
@@ -107,10 +107,11 @@ def keep_run(folder: Path, recording: Path) -> None:
     kept = recording / "run"
     shutil.rmtree(kept, ignore_errors=True)
     shutil.copytree(run, kept)
+    shutil.copytree(folder / "skills", recording / "made", dirs_exist_ok=True)
     for logs in kept.glob("trials/*/logs"):
         if logs.parent.name != "held-out":
             shutil.rmtree(logs)
-    for path in (*kept.rglob("*.json"), *kept.rglob("*.jsonl")):
+    for path in (*recording.rglob("*.json"), *kept.rglob("*.jsonl")):
         text = path.read_text(encoding="utf-8")
         if (clean := text.replace(f"{folder}/", "")) != text:
             path.write_text(clean, encoding="utf-8")
