@@ -132,7 +132,7 @@ def _top_level(node: ast.stmt, constants: frozenset[str]) -> None:
             if _is_jit(decorator):
                 return
     raise NotAKernel(
-        f"line {node.lineno}: only imports from numba and math, number constants and @cuda.jit functions are allowed here"
+        f"line {node.lineno}: only imports from numba and math, numbers and @cuda.jit functions are allowed here"
     )
 
 
