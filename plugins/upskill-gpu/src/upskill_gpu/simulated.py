@@ -21,7 +21,7 @@ LIMITS = Limits(memory_mb=2_048, address_space_mb=None, cpu_seconds=30, processe
 MOST_RESULT_BYTES = 2_000_000
 UNEVEN = 8
 """How many times its even share the busiest thread may do."""
-FREE_ACCESSES = 60
+FREE_ACCESSES = 100
 """What any thread may do, whatever its share is."""
 
 
