@@ -21,27 +21,14 @@ OF_CUDA = frozenset(
         "cuda.atomic.sub",
         "cuda.atomic.max",
         "cuda.atomic.min",
+        "cuda.atomic.inc",
+        "cuda.atomic.exch",
         "cuda.fma",
     }
 )
 OF_MATH = frozenset(
-    {
-        "exp",
-        "log",
-        "sqrt",
-        "tanh",
-        "erf",
-        "fabs",
-        "pow",
-        "floor",
-        "ceil",
-        "sin",
-        "cos",
-        "isnan",
-        "isinf",
-        "fmax",
-        "fmin",
-    }
+    {"exp", "expm1", "log", "log1p", "log2", "sqrt", "pow", "fabs", "floor", "ceil", "trunc", "fmod", "copysign"}
+    | {"sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "atan2", "erf", "erfc", "hypot", "isnan", "isinf"}
 )
 BUILTINS = frozenset({"range", "min", "max", "abs", "int", "float", "len"})
 POSITIONS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
@@ -132,7 +119,7 @@ def _top_level(node: ast.stmt, constants: frozenset[str]) -> None:
             if _is_jit(decorator):
                 return
     raise NotAKernel(
-        f"line {node.lineno}: only imports from numba and math, number constants and @cuda.jit functions are allowed here"
+        f"line {node.lineno}: only imports from numba and math, numbers and @cuda.jit functions are allowed here"
     )
 
 
@@ -140,8 +127,8 @@ def _is_jit(decorator: ast.expr) -> bool:
     match decorator:
         case ast.Attribute(value=ast.Name(id="cuda"), attr="jit"):
             return True
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="cuda"), attr="jit"), args=[], keywords=keywords):
-            return all(
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="cuda"), attr="jit"), args=given, keywords=keywords):
+            return all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in given) and all(
                 one.arg in {"device", "fastmath"}
                 and isinstance(one.value, ast.Constant)
                 and one.value.value in {True, False}
@@ -175,7 +162,7 @@ def _function(function: ast.FunctionDef, jitted: Set[str], constants: frozenset[
 def _inside(node: ast.AST, function: ast.FunctionDef, jitted: Set[str], constants: frozenset[str]) -> None:
     line = getattr(node, "lineno", function.lineno)
     match node:
-        case ast.Name(id=named) if named.startswith("_"):
+        case ast.Name(id=named) if named.startswith("__"):
             raise NotAKernel(f"line {line}: the name {named} is not allowed in a kernel")
         case ast.Constant(value=value) if not isinstance(value, (bool, int, float, type(None))):
             raise NotAKernel(f"line {line}: only numbers are constants in a kernel")

@@ -15,12 +15,13 @@ from upskill_gpu.tasks import TASKS, Task
 from upskill_gpu.toolchain import HARNESS, PYTHON, toolchain
 
 FILE = "kernel.py"
-SECONDS = 60
-LIMITS = Limits(memory_mb=2_048, address_space_mb=None, cpu_seconds=SECONDS, processes=256)
+SECONDS = 300
+"""On a machine that does a lot else; what ends a kernel that never ends is the time of the processor."""
+LIMITS = Limits(memory_mb=2_048, address_space_mb=None, cpu_seconds=30, processes=256)
 MOST_RESULT_BYTES = 2_000_000
 UNEVEN = 8
 """How many times its even share the busiest thread may do."""
-FREE_ACCESSES = 60
+FREE_ACCESSES = 100
 """What any thread may do, whatever its share is."""
 
 

@@ -18,6 +18,7 @@ import random
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 from numba.cuda import types
@@ -27,7 +28,8 @@ from numba.cuda.simulator import kernelapi
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
 
 SHARED_BYTES = 49_152
-MOST_ACCESSES = 2_000_000
+MOST_ACCESSES = 300_000
+LOCAL_BYTES = 65_536
 POISON = {"f": math.nan, "i": -77_777, "u": 77_777, "b": True}
 
 
@@ -58,9 +60,7 @@ class Watcher:
             theirs = self.by_blocks.setdefault(address, (set(), value))
             both = kinds | theirs[0]
             if theirs[0] and conflict(kinds, theirs[0]) and not (both == {"write"} and same(value, theirs[1])):
-                raise KernelFault(
-                    f"block {self.block} and another block use the same element, and one of them writes it"
-                )
+                raise KernelFault(f"block {self.block} and another one use the same element, and one of them writes it")
             theirs[0].update(kinds)
 
     def note(self, array, index, kind, value):
@@ -69,7 +69,7 @@ class Watcher:
         self.accesses[key] = self.accesses.get(key, 0) + 1
         self.total += 1
         if self.total > MOST_ACCESSES:
-            raise KernelFault("the kernel uses elements of arrays more than two million times")
+            raise KernelFault(f"the kernel uses elements of arrays more than {MOST_ACCESSES} times in one launch")
         if getattr(thread, "atomic", False):
             kind = "atomic"
         address = address_of(array, index)
@@ -78,9 +78,10 @@ class Watcher:
             if other != thread.thread_id and conflict({kind}, kinds):
                 if kind == "write" and kinds == {"write"} and same(value, written):
                     continue
+                low, high = sorted((other, thread.thread_id))
                 raise KernelFault(
-                    f"threads {min(other, thread.thread_id)} and {max(other, thread.thread_id)} of a block use the same "
-                    "element without a barrier between them, and one of them writes it"
+                    f"threads {low} and {high} of a block use the same element without a barrier between them, "
+                    "and one of them writes it"
                 )
         mine = users.setdefault(thread.thread_id, (set(), None))
         mine[0].add(kind)
@@ -140,9 +141,11 @@ FakeWithinKernelCUDAArray.__getitem__ = watched_get
 FakeWithinKernelCUDAArray.__setitem__ = watched_set
 
 
-def poisoned(shape, dtype):
+def poisoned(shape, dtype, most_bytes):
     if isinstance(dtype, types.Type):
         dtype = numpy_support.as_dtype(dtype)
+    if math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize > most_bytes:
+        raise KernelFault(f"the kernel has an array of more than {most_bytes} bytes")
     array = np.empty(shape, dtype)
     array[...] = POISON[array.dtype.kind]
     return array
@@ -156,7 +159,7 @@ class PoisonedShared(kernelapi.FakeCUDAShared):
         key = (WATCHER.block, frame.f_code.co_name, frame.f_lasti)
         found = self._allocations.get(key)
         if found is None:
-            found = poisoned(shape, dtype)
+            found = poisoned(shape, dtype, SHARED_BYTES)
             used = sum(one.nbytes for (block, *_), one in self._allocations.items() if block == WATCHER.block)
             if used + found.nbytes > SHARED_BYTES:
                 raise KernelFault(f"the kernel uses more than {SHARED_BYTES} bytes of static shared memory")
@@ -170,7 +173,7 @@ class PoisonedLocal(kernelapi.FakeCUDALocal):
     """Arrays of one thread."""
 
     def array(self, shape, dtype, alignment=None):
-        return poisoned(shape, dtype)
+        return poisoned(shape, dtype, LOCAL_BYTES)
 
 
 kernelapi.FakeCUDAShared = PoisonedShared
@@ -242,7 +245,7 @@ class Turns(simulator.BlockManager):
                 waiting = [thread for thread in waiting if not thread.ended]
                 if ended and waiting:
                     raise KernelFault(
-                        "some threads of a block end while others wait at a barrier: every thread must reach every barrier"
+                        "some threads of a block end while others wait at a barrier, which every thread must reach"
                     )
                 WATCHER.barrier()
             WATCHER.end_block()
@@ -298,8 +301,7 @@ def main():
             results = {"fault": f"{work['kernel']} is not a kernel"}
         else:
             results = {"launches": [launched(kernel, one) for one in work["launches"]]}
-    with open("result.json", "w", encoding="utf-8") as file:
-        json.dump(results, file)
+    Path("result.json").write_text(json.dumps(results), encoding="utf-8")
 
 
 main()
