@@ -31,12 +31,17 @@ from upskill.checks.plugin import (
     Need,
     SandboxSpec,
 )
+from upskill_gallery.agent_skills_paths import Refused, named_files
 from upskill_gallery.agent_skills_router import shares
 from upskill_gallery.agent_skills_tasks import TASKS, Run, runs_of
 from upskill_gallery.toolchain import PYTHON, ToolchainMissing, toolchain
 
 HARNESS = Path(__file__).parent / "harness" / "agent_skills"
-SECONDS = 20
+SECONDS = 120
+"""Of wall time, for a busy machine. What counts is the time of the processor, which does not depend on others."""
+CPU_SECONDS = 20
+SCRIPT_SECONDS = 45
+"""A script that waits for something ends here."""
 MOST_FILES = 60
 MOST_BYTES = 200_000
 """Of one file. A skill is text; the specification advises far less."""
@@ -49,15 +54,6 @@ CHARACTERS_PER_TOKEN = 4
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _WHEN = re.compile(r"(?i)\b(when|whenever|if|before|after|while|use (this|it|for|to)|asks?|wants?|needs?|mentions?)\b")
-_LINK = re.compile(r"\[[^\]\n]{0,200}\]\(<?([^)>\s]{1,300})>?(?:\s{1,9}[\"'][^)\n]{0,200})?\)")
-_NAMED = re.compile(r"(?<![\w./~-])(?:\./)?((?:scripts|references|assets)/[\w.-]+(?:/[\w.-]+)*)")
-_HOME = re.compile(r"(?<![\w.])(?:/home/|/Users/|/root/|~/|\$HOME\b|\$\{HOME\}|[A-Za-z]:\\Users)", re.IGNORECASE)
-_UPWARDS = re.compile(r"\.\./")
-_ABROAD = ("http://", "https://", "mailto:")
-
-
-class _Refused(Exception):
-    """The student's work breaks a rule; the message is what was seen."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,9 +78,10 @@ class SkillCheck:
     """A check of a skill folder."""
 
     look: Callable[[_Work], str]
-    """Returns what was seen, or raises `_Refused`."""
+    """Returns what was seen, or raises `Refused`."""
     known: Mapping[str, type]
     """The keys of `with` beside `folder`, with the types of their values."""
+    required: frozenset[str] = frozenset()
     needs: frozenset[Need] = frozenset({"files"})
 
     def problems(self, given: Json) -> list[str]:
@@ -97,6 +94,7 @@ class SkillCheck:
             for key, wanted in self.known.items()
             if key in given and not isinstance(given[key], wanted)
         ]
+        found += [f"`with` has no `{key}`" for key in sorted(self.required - set(given))]
         if "task" in self.known and given.get("task") not in TASKS:
             found.append(f"`task` must be one of {', '.join(sorted(TASKS))}")
         return found
@@ -107,25 +105,25 @@ class SkillCheck:
         try:
             files = _folder(inspection.files, str(given["folder"]))
             return Finding(True, self.look(_Work(inspection=inspection, given=given, files=files)))
-        except _Refused as refused:
+        except Refused as refused:
             return Finding(False, str(refused))
 
 
 def _folder(everything: Files, folder: str) -> Files:
-    """The files of the skill. Raises `_Refused` where there is no skill, or too much of it."""
+    """The files of the skill. Raises `Refused` where there is no skill, or too much of it."""
     inside = f"{folder}/"
     files = {path.removeprefix(inside): data for path, data in everything.items() if path.startswith(inside)}
     if "SKILL.md" not in files:
-        raise _Refused(f"there is no {folder}/SKILL.md")
+        raise Refused(f"there is no {folder}/SKILL.md")
     if len(files) > MOST_FILES:
-        raise _Refused(f"the skill has {len(files)} files, more than {MOST_FILES}")
+        raise Refused(f"the skill has {len(files)} files, more than {MOST_FILES}")
     for path, data in files.items():
         if len(data) > MOST_BYTES:
-            raise _Refused(f"{path} has {len(data):,} bytes, more than {MOST_BYTES:,}")
+            raise Refused(f"{path} has {len(data):,} bytes, more than {MOST_BYTES:,}")
         if path != "SKILL.md" and path.lower().endswith("skill.md"):
-            raise _Refused(f"there is a second skill file inside the skill: {path}")
+            raise Refused(f"there is a second skill file inside the skill: {path}")
     if len(b"".join(files["SKILL.md"].split(b"---", 2)[:2])) > MOST_FRONTMATTER:
-        raise _Refused(f"the frontmatter has more than {MOST_FRONTMATTER:,} bytes, or no end")
+        raise Refused(f"the frontmatter has more than {MOST_FRONTMATTER:,} bytes, or no end")
     return files
 
 
@@ -133,14 +131,14 @@ def _fields(work: _Work) -> dict[str, Json]:
     """The frontmatter as the reference validator reads it, in a sandbox where no program of the student runs."""
     folder = work.given["folder"]
     spec = SandboxSpec(
-        limits=Limits(memory_mb=256, cpu_seconds=SECONDS),
+        limits=Limits(memory_mb=256, cpu_seconds=CPU_SECONDS),
         mounts=(toolchain(), Mount(source=HARNESS, target="/opt/harness")),
     )
     with work.inspection.open_sandbox(spec) as sandbox:
         try:
             sandbox.put({f"{folder}/{path}": data for path, data in work.files.items()})
         except FileRefused as refused:
-            raise _Refused(f"the folder cannot be written: {refused}") from None
+            raise Refused(f"the folder cannot be written: {refused}") from None
         ran = sandbox.run([PYTHON, "-I", "-B", "/opt/harness/read_skill.py", f"/workspace/{folder}"], seconds=SECONDS)
     if ran.ended == "gone":
         raise RuntimeError("the sandbox is gone")
@@ -148,10 +146,10 @@ def _fields(work: _Work) -> dict[str, Json]:
     if told.startswith("toolchain:"):
         raise ToolchainMissing(f"the reference validator does not start ({told[10:].strip()}); run `make gallery`")
     if ran.ended != "exit" or ran.exit_code != 0:
-        raise _Refused(f"the reference validator cannot read SKILL.md: {told[:200] or ran.ended}")
+        raise Refused(f"the reference validator cannot read SKILL.md: {told[:200] or ran.ended}")
     found = json.loads(ran.stdout)
     if found["errors"]:
-        raise _Refused(f"the reference validator refuses it: {_spaced(' / '.join(found['errors']))[:300]}")
+        raise Refused(f"the reference validator refuses it: {_spaced(' / '.join(found['errors']))[:300]}")
     return dict(found["fields"])
 
 
@@ -160,23 +158,23 @@ def _valid(work: _Work) -> str:
     fields = _fields(work)
     name, description = str(fields["name"]), str(fields["description"])
     if not _NAME.fullmatch(name):
-        raise _Refused(f"the name {name!r} has other characters than a-z, 0-9 and single hyphens")
+        raise Refused(f"the name {name!r} has other characters than a-z, 0-9 and single hyphens")
     for field in ("license", "compatibility", "allowed-tools"):
         if field in fields and not (isinstance(fields[field], str) and str(fields[field]).strip()):
-            raise _Refused(f"the field {field} is not one string with text, as the specification requires")
+            raise Refused(f"the field {field} is not one string with text, as the specification requires")
     metadata = fields.get("metadata", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise _Refused("the field metadata is not a map of strings to strings")
+        raise Refused("the field metadata is not a map of strings to strings")
     _whole_description(work.text(), description)
     wanted: Mapping[str, Json] = work.given.get("fields", {})
     if "description" not in wanted and not _WHEN.search(description):
-        raise _Refused(f"the description does not say when to use the skill: {description[:120]!r}")
+        raise Refused(f"the description does not say when to use the skill: {description[:120]!r}")
     for field, value in wanted.items():
         if _plain(fields.get(field)) != _plain(value):
-            raise _Refused(f"the field {field} is {_shown(fields.get(field))}, not {_shown(value)}")
+            raise Refused(f"the field {field} is {_shown(fields.get(field))}, not {_shown(value)}")
     extra = sorted(set(fields) - {"name", "description", *wanted})
     if wanted and extra:
-        raise _Refused(f"there are fields that nobody asked for: {', '.join(extra)}")
+        raise Refused(f"there are fields that nobody asked for: {', '.join(extra)}")
     return f"a valid skill, {len(description)} characters of description"
 
 
@@ -185,14 +183,14 @@ def _whole_description(text: str, description: str) -> None:
     lines = text.splitlines()
     ends = next((at for at, line in enumerate(lines[1:], 1) if "---" in line), 0)
     if lines[0].strip() != "---" or lines[ends].strip() != "---" or not ends:
-        raise _Refused(
+        raise Refused(
             f"the frontmatter is not between two lines of ---; agents read the description as {description!r}"
         )
     at = next(number for number, line in enumerate(lines) if line.startswith("description"))
     more = list(takewhile(lambda line: line[:1] in ("", " "), lines[at + 1 : ends]))
     value = lines[at].partition(":")[2].strip()
     if not value.startswith(('"', "'", ">", "|")) and any(re.search(r"\s#", line) for line in (value, *more)):
-        raise _Refused(f"agents read the description only up to its #: {description[:120]!r}")
+        raise Refused(f"agents read the description only up to its #: {description[:120]!r}")
 
 
 def _files(work: _Work) -> str:
@@ -200,49 +198,27 @@ def _files(work: _Work) -> str:
     text = work.text()
     most_lines = int(work.given.get("lines", MOST_LINES))
     if len(text.splitlines()) > most_lines:
-        raise _Refused(f"SKILL.md has {len(text.splitlines())} lines, more than {most_lines}")
+        raise Refused(f"SKILL.md has {len(text.splitlines())} lines, more than {most_lines}")
     tokens = len(work.body) // CHARACTERS_PER_TOKEN
     if tokens >= MOST_TOKENS:
-        raise _Refused(f"the body has about {tokens:,} tokens, not fewer than {MOST_TOKENS:,}")
+        raise Refused(f"the body has about {tokens:,} tokens, not fewer than {MOST_TOKENS:,}")
     if not work.body.strip():
-        raise _Refused("the body is empty")
-    named = {path: _named(work.text(path), path) for path in sorted(work.files)}
+        raise Refused("the body is empty")
+    named = {path: named_files(work.text(path), path) for path in sorted(work.files)}
     for path, targets in named.items():
         for target in sorted(targets - set(work.files)):
             if not any(other.startswith(f"{target.rstrip('/')}/") for other in work.files):
-                raise _Refused(f"{path} names {target}, which is not in the skill")
+                raise Refused(f"{path} names {target}, which is not in the skill")
     orphan = next(
         (path for path in sorted(work.files) if path.startswith("references/") and path not in named["SKILL.md"]), None
     )
     if orphan is not None:
-        raise _Refused(f"SKILL.md does not name {orphan}, so no agent reads it")
+        raise Refused(f"SKILL.md does not name {orphan}, so no agent reads it")
     for path in sorted(work.files):
         deeper = sorted(one for one in named[path] if one.startswith("references/") and one != path)
         if path.startswith("references/") and deeper:
-            raise _Refused(f"{path} sends the agent on to {deeper[0]}; references are one level deep")
+            raise Refused(f"{path} sends the agent on to {deeper[0]}; references are one level deep")
     return f"{len(text.splitlines())} lines, about {tokens:,} tokens, {len(work.files)} files, each named file exists"
-
-
-def _named(text: str, path: str) -> set[str]:
-    """The files that one document of a skill names. Raises `_Refused` at a path that works on one machine only."""
-    home = _HOME.search(text)
-    if home:
-        raise _Refused(f"{path} has a path of one machine: {text[home.start() : home.start() + 40].split()[0]!r}")
-    if not path.endswith(".md"):
-        return set()
-    text = re.sub(r"(?s)<!--.*?(-->|$)", "", text)
-    found = {one.rstrip(".") for one in _NAMED.findall(text)}
-    for target in _LINK.findall(text):
-        if target.startswith(("#", *_ABROAD)):
-            continue
-        if target.startswith("/") or "://" in target:
-            raise _Refused(f"{path} links to {target}, which is not a path in the skill")
-        if _UPWARDS.match(target) or "/../" in target:
-            raise _Refused(f"{path} links to {target}; paths are relative to the folder of the skill")
-        found.add(target.split("#")[0].removeprefix("./"))
-    if re.search(r"\.\./(?:scripts|references|assets)/", text):
-        raise _Refused(f"{path} names a file by ../; paths are relative to the folder of the skill")
-    return found
 
 
 def _text(work: _Work) -> str:
@@ -250,27 +226,27 @@ def _text(work: _Work) -> str:
     given, originals = work.given, work.inspection.case.files
     for path in given.get("unchanged", []):
         if work.files.get(path) != originals[f"{given['folder']}/{path}"]:
-            raise _Refused(f"{path} was to stay as it is")
+            raise Refused(f"{path} was to stay as it is")
     if "body" in given and _lines(work.body) != _lines(_body(originals[given["body"]])):
-        raise _Refused(f"the body is not the text of {given['body']}")
+        raise Refused(f"the body is not the text of {given['body']}")
     if "body_text" in given and _lines(work.body) != _lines(given["body_text"]):
-        raise _Refused("the body is not the old one")
+        raise Refused("the body is not the old one")
     if "all_of" in given:
         there = {line.lstrip("# ") for path in work.files for line in _lines(work.text(path))}
         lines = _lines(_body(originals[given["all_of"]]))
         lost = next((line for line in lines if line.lstrip("# ") not in there), None)
         if lost is not None:
-            raise _Refused(f"a line of {given['all_of']} is lost: {lost[:120]!r}")
+            raise Refused(f"a line of {given['all_of']} is lost: {lost[:120]!r}")
     for glob, wanted in given.get("keeps", {}).items():
         texts = _spaced("\n".join(work.text(path) for path in sorted(work.files) if fnmatch.fnmatchcase(path, glob)))
         missing = next((one for one in wanted if _spaced(one) not in texts), None)
         if missing is not None:
-            raise _Refused(f"{glob} does not say {missing!r}")
+            raise Refused(f"{glob} does not say {missing!r}")
     for glob, unwanted in given.get("never", {}).items():
         texts = _spaced("\n".join(work.text(path) for path in sorted(work.files) if fnmatch.fnmatchcase(path, glob)))
         found = next((one for one in unwanted if _spaced(one) in texts), None)
         if found is not None:
-            raise _Refused(f"{glob} says {found!r}, which does not belong there")
+            raise Refused(f"{glob} says {found!r}, which does not belong there")
     return "the text is as the task fixed it"
 
 
@@ -292,13 +268,11 @@ def _triggers(work: _Work) -> str:
         else:
             missed += [request] if own <= best else []
     if taken:
-        raise _Refused(
+        raise Refused(
             f"the description takes {len(taken)} of {len(given['unwanted'])} near misses, such as {taken[0]!r}"
         )
     if len(missed) > int(given.get("may_miss", 0)):
-        raise _Refused(
-            f"the description misses {len(missed)} of {len(given['wanted'])} requests, such as {missed[0]!r}"
-        )
+        raise Refused(f"the description misses {len(missed)} of {len(given['wanted'])} requests, such as {missed[0]!r}")
     return f"{len(given['wanted']) - len(missed)} of {len(given['wanted'])} requests reach it, no near miss does"
 
 
@@ -306,9 +280,9 @@ def _script(work: _Work) -> str:
     """Start the script as an agent does: the skill installed elsewhere, the working folder another one."""
     script = str(work.given["script"])
     if script not in work.files:
-        raise _Refused(f"there is no {script}")
+        raise Refused(f"there is no {script}")
     runs = runs_of(str(work.given["task"]))
-    with work.inspection.open_sandbox(SandboxSpec(limits=Limits(memory_mb=256, cpu_seconds=60))) as sandbox:
+    with work.inspection.open_sandbox(SandboxSpec(limits=Limits(memory_mb=256, cpu_seconds=CPU_SECONDS))) as sandbox:
         for number, run in enumerate(runs):
             # All files before the first start: later the student's programs could have changed the folders.
             installed = {**work.files, **run.replaced}
@@ -316,11 +290,11 @@ def _script(work: _Work) -> str:
                 sandbox.put({f"installed-{number}/{path}": data for path, data in installed.items()})
                 sandbox.put({f"work-{number}/{path}": data for path, data in {**run.files, ".keep": b""}.items()})
             except FileRefused as refused:
-                raise _Refused(f"the skill cannot be installed: {refused}") from None
+                raise Refused(f"the skill cannot be installed: {refused}") from None
         for number, run in enumerate(runs):
             ran = sandbox.run(
                 ["python3", "-B", f"/workspace/installed-{number}/{script}", *run.arguments],
-                seconds=SECONDS,
+                seconds=SCRIPT_SECONDS,
                 stdin=run.stdin,
                 folder=f"/workspace/work-{number}",
             )
@@ -333,18 +307,20 @@ def _judge(run: Run, ran: CommandResult) -> None:
     if ran.ended == "gone":
         raise RuntimeError("the sandbox is gone")
     if ran.ended != "exit":
-        raise _Refused(f"{run.what}: the script was stopped ({ran.ended})")
+        raise Refused(f"{run.what}: the script was stopped ({ran.ended})")
     output = ran.stdout.decode("utf-8", "replace")
     if run.expected is None:
         if ran.exit_code == 0:
-            raise _Refused(f"{run.what}: the script must fail, and its exit code is 0")
+            raise Refused(f"{run.what}: the script must fail, and its exit code is 0")
+        if run.exit_code not in (None, ran.exit_code):
+            raise Refused(f"{run.what}: the exit code is {ran.exit_code}, not {run.exit_code}")
         if output.strip() or not ran.stderr.strip():
-            raise _Refused(f"{run.what}: a failure must leave standard output empty and say why on standard error")
+            raise Refused(f"{run.what}: a failure must leave standard output empty and say why on standard error")
         return
     if ran.exit_code != 0:
-        raise _Refused(f"{run.what}: exit code {ran.exit_code}: {ran.stderr[-200:].decode('utf-8', 'replace').strip()}")
+        raise Refused(f"{run.what}: exit code {ran.exit_code}: {ran.stderr[-200:].decode('utf-8', 'replace').strip()}")
     if not _same(output, run.expected, as_json=run.as_json):
-        raise _Refused(f"{run.what}: the script printed {output[:120]!r}, which is not right")
+        raise Refused(f"{run.what}: the script printed {output[:120]!r}, which is not right")
 
 
 def _same(output: str, expected: str, *, as_json: bool) -> bool:
@@ -359,7 +335,7 @@ def _same(output: str, expected: str, *, as_json: bool) -> bool:
 def _body(data: bytes) -> str:
     """The text behind the frontmatter, or all of it if there is none."""
     text = data.decode("utf-8", "replace")
-    return text.split("---", 2)[2] if text.startswith("---") else text
+    return text.split("---", 2)[-1] if text.startswith("---") else text
 
 
 def _lines(text: str) -> list[str]:
@@ -386,6 +362,11 @@ skill_text = SkillCheck(
     look=_text, known={"body": str, "body_text": str, "all_of": str, "unchanged": list, "keeps": dict, "never": dict}
 )
 skill_triggers = SkillCheck(
-    look=_triggers, known={"neighbours": dict, "wanted": list, "unwanted": list, "may_miss": int}, needs=_SANDBOX
+    look=_triggers,
+    known={"neighbours": dict, "wanted": list, "unwanted": list, "may_miss": int},
+    required=frozenset({"neighbours", "wanted", "unwanted"}),
+    needs=_SANDBOX,
 )
-skill_script = SkillCheck(look=_script, known={"script": str, "task": str}, needs=_SANDBOX)
+skill_script = SkillCheck(
+    look=_script, known={"script": str, "task": str}, required=frozenset({"script", "task"}), needs=_SANDBOX
+)

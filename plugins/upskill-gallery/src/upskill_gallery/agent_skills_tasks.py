@@ -25,6 +25,8 @@ class Run:
     """Files of the skill that have other content in this run."""
     expected: str | None
     """What standard output must be; `None`: the run must fail, with nothing on standard output."""
+    exit_code: int | None = None
+    """With which exit code it must fail, where the task says one."""
     as_json: bool = False
     """Compare what the output means as JSON, not how it is written."""
 
@@ -104,10 +106,10 @@ def _durations() -> tuple[Run, ...]:
         Run(what="empty lines between", stdin=b"\n5m\n\n\n1d1s\n", expected="300\n86401\n"),
         Run(what="no line end after the last line", stdin=b"45s\n2h", expected="45\n7200\n"),
         Run(what="nothing on standard input", expected=""),
-        Run(what="an unknown unit after good lines", stdin=b"5m\n7w\n", expected=None),
-        Run(what="a number without a unit", stdin=b"5m\n12\n", expected=None),
-        Run(what="text around a duration", stdin=b"about 5m\n", expected=None),
-        Run(what="units in the wrong order", stdin=b"5m2h\n", expected=None),
+        Run(what="an unknown unit after good lines", stdin=b"5m\n7w\n", expected=None, exit_code=2),
+        Run(what="a number without a unit", stdin=b"5m\n12\n", expected=None, exit_code=2),
+        Run(what="text around a duration", stdin=b"about 5m\n", expected=None, exit_code=2),
+        Run(what="units in the wrong order", stdin=b"5m2h\n", expected=None, exit_code=2),
     )
 
 

@@ -1,0 +1,35 @@
+"""Which files of a skill a document of it names, and whether an agent can follow the paths."""
+
+import re
+
+_LINK = re.compile(r"\[[^\]\n]{0,200}\]\(<?([^)>\s]{1,300})>?(?:\s{1,9}[\"'][^)\n]{0,200})?\)")
+_NAMED = re.compile(r"(?<![\w./~-])(?:\./)?((?:scripts|references|assets)/[\w.-]+(?:/[\w.-]+)*)")
+_HOME = re.compile(r"(?<![\w.])(?:/home/|/Users/|/root/|~/|\$HOME\b|\$\{HOME\}|[A-Za-z]:\\Users)", re.IGNORECASE)
+_UPWARDS = re.compile(r"\.\./")
+_ABROAD = ("http://", "https://", "mailto:")
+
+
+class Refused(Exception):
+    """The student's work breaks a rule; the message is what was seen."""
+
+
+def named_files(text: str, path: str) -> set[str]:
+    """The files that one document of a skill names. Raises `Refused` at a path that works on one machine only."""
+    home = _HOME.search(text)
+    if home:
+        raise Refused(f"{path} has a path of one machine: {text[home.start() : home.start() + 40].split()[0]!r}")
+    if not path.endswith(".md"):
+        return set()
+    text = re.sub(r"(?s)<!--.*?(-->|$)", "", text)
+    found = {one.rstrip(".") for one in _NAMED.findall(text)}
+    for target in _LINK.findall(text):
+        if target.startswith(("#", *_ABROAD)):
+            continue
+        if target.startswith("/") or "://" in target:
+            raise Refused(f"{path} links to {target}, which is not a path in the skill")
+        if _UPWARDS.match(target) or "/../" in target:
+            raise Refused(f"{path} links to {target}; paths are relative to the folder of the skill")
+        found.add(target.split("#")[0].removeprefix("./"))
+    if re.search(r"\.\./(?:scripts|references|assets)/", text):
+        raise Refused(f"{path} names a file by ../; paths are relative to the folder of the skill")
+    return found
