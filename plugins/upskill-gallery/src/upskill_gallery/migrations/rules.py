@@ -21,7 +21,7 @@ def violations(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["gone"] is not None:
         yield f"the server could not be asked afterwards: {facts['gone']}"
         return
-    yield from _replaced(task, facts)
+    yield from _replaced(facts)
     for number, run in enumerate(facts["runs"], 1):
         yield from _writes(task, run["writes"], number)
     for run in facts["runs"]:
@@ -73,9 +73,7 @@ def _locks(task: Task, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]
         if not log["events"] and now - held and not _waits_shortly(task, statement.get("lock_timeout")):
             name, mode = min(now - held)
             yield f"{_short(statement)} takes {mode} on {name} without a short lock_timeout"
-        waits = [(name, mode) for name, mode in statement.get("waits", []) if name is not None]
-        if waits and not any(event["locks"] for event in log["events"]):
-            yield f"{_short(statement)} takes {waits[0][1]} on {waits[0][0]}, which blocks writers"
+        yield from _waits(statement)
         held = now
 
 
@@ -93,33 +91,43 @@ def _locks_in_events(task: Task, statement: Mapping[str, Any], held: set[tuple[s
             return
         known |= locks
         strong = _first(locks)
-        if statement.get("alone") and strong and statement["log"]["scans"]:
-            scans = _scans(statement["log"])
-            yield f"{_short(statement)} reads a table while {strong[0]} is locked by {strong[1]}{scans}"
+        if statement.get("alone") and strong and event["scans"]:
+            yield f"{_short(statement)} reads a table while {strong[0]} is locked by {strong[1]}{_scans(event)}"
             return
+
+
+def _waits(statement: Mapping[str, Any]) -> Iterator[str]:
+    """Locks that a block takes other than by DDL commands: by LOCK TABLE, for example."""
+    commands = [event["locks"] for event in statement["log"]["events"] if event["event"] == "ddl_command_end"]
+    for name in sorted({name for name, _ in statement.get("waits", [])}):
+        modes = [mode for waited, mode in statement["waits"] if waited == name]
+        if len(modes) > sum(any(locked == name for locked, _ in locks) for locks in commands):
+            yield f"{_short(statement)} takes {modes[0]} on {name}, which blocks writers"
 
 
 def _waits_shortly(task: Task, setting: object) -> bool:
     return 0 < milliseconds(setting) <= task.lock_timeout_ms
 
 
-def _replaced(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
+def _replaced(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, before in facts["before"].items():
         now = facts["after"][name]
         if now is None:
             yield f"the table {name} was dropped, and another one is in its place or none"
         elif now[1] != before[1]:
             yield f"the table {name} was rewritten"
-        elif now[0] != task.names.get(name, name) or now[2] != before[2]:
+        elif now[0] != name:
             yield f"the table {name} is now called {now[0]}"
 
 
 def _writes(task: Task, writes: Mapping[str, Sequence[int]], number: int) -> Iterator[str]:
-    for name, (largest, with_schema) in writes.items():
+    for name, (largest, with_schema, locked) in writes.items():
         if largest > task.batch:
             yield f"one transaction writes {largest} rows of {name}; at most {task.batch} are allowed"
         if with_schema > FEW_ROWS:
             yield f"one transaction changes the schema of {name} and writes {with_schema} of its rows"
+        if locked > 2 * task.batch:  # an update can leave two such records: for SELECT … FOR UPDATE and for itself
+            yield f"one transaction locks more than {2 * task.batch} rows of {name}"
         if number > 1 and largest:
             yield f"the second run writes rows of {name} again"
 

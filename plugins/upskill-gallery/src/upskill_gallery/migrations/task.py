@@ -1,6 +1,6 @@
 """What a case says about a migration: the value of `with` of the check `postgres-migration`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from upskill.checks.plugin import Json
@@ -33,8 +33,6 @@ class Task:
     """How long a statement may wait for a lock that blocks others."""
     batch: int = 10_000
     """How many rows of a table in use one transaction may write."""
-    names: dict[str, str] = field(default_factory=dict)
-    """The new names of tables in use that the migration renames."""
 
 
 _KINDS: dict[str, type] = {
@@ -48,7 +46,6 @@ _KINDS: dict[str, type] = {
     "again": bool,
     "lock_timeout_ms": int,
     "batch": int,
-    "names": dict,
 }
 
 

@@ -9,7 +9,7 @@ OURS = (
 MADE = "oid >= 16384"
 
 INVENTORY = (
-    # Tables, views and sequences. Whether a view writes tables before its columns depends on the server's version.
+    # Tables, views and sequences.
     f"""SELECT format('%s %s.%s', CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'partitioned table'
         WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'S' THEN 'sequence' ELSE 'relation' END,
         n.nspname, c.relname)
@@ -17,16 +17,13 @@ INVENTORY = (
       || CASE WHEN c.relrowsecurity OR c.relforcerowsecurity THEN ' (row security)' ELSE '' END
       || CASE WHEN c.relowner <> 'app'::regrole THEN ' (not of app)' ELSE '' END
       || CASE WHEN c.relispartition THEN ' (a partition)' ELSE '' END
-      || CASE WHEN c.relkind IN ('v', 'm') THEN
-        ':' || regexp_replace(regexp_replace(pg_get_viewdef(c.oid), '\\m\\w+\\.', '', 'g'), '\\s+', ' ', 'g')
-        ELSE '' END
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind NOT IN ('i', 'I', 't', 'c') AND {OURS}""",
     # Privileges of others than the owner.
     f"""SELECT format('grant %s on %s.%s to %s', a.privilege_type, n.nspname, c.relname, a.grantee::regrole)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) a
     WHERE {OURS} AND a.grantee <> c.relowner""",
-    # Columns, without those of indexes.
+    # Columns of tables and views.
     f"""SELECT format('column %s.%s.%s: %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod))
       || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
       || CASE a.attidentity WHEN '' THEN '' WHEN 'a' THEN ' identity always' ELSE ' identity by default' END
@@ -34,7 +31,7 @@ INVENTORY = (
       || COALESCE(' ' || pg_get_expr(d.adbin, d.adrelid), '')
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-    WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND {OURS}""",
+    WHERE c.relkind NOT IN ('i', 'I', 't', 'c', 'S') AND a.attnum > 0 AND NOT a.attisdropped AND {OURS}""",
     # Constraints; the definition says NOT VALID itself.
     f"""SELECT format('constraint %s.%s.%s: %s', n.nspname, c.relname, o.conname, pg_get_constraintdef(o.oid))
       || CASE WHEN o.connoinherit AND o.contype = 'c' THEN ' (no inherit)' ELSE '' END

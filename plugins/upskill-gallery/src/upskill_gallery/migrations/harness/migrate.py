@@ -33,6 +33,28 @@ MOST_STATEMENTS = 500
 Facts = dict[str, Any]
 
 
+class Writer:
+    """A session of the application that has written to a table and not committed yet."""
+
+    def __init__(self, table: str, oid: int) -> None:
+        self.oid = oid
+        self.session = Session("app", "app")
+        self._lock = f"BEGIN; LOCK TABLE ONLY {table} IN ROW EXCLUSIVE MODE"
+        self._waits = False
+        self.session.run(self._lock)
+
+    def let_go(self) -> bool:
+        """Let one go by who waits for the table, and write again after it. Whether the table was held at all."""
+        if self._waits and not self.session.wait(0):
+            return False
+        if self._waits:
+            self.session.receive()
+        self.session.run("ROLLBACK")
+        self.session.send(self._lock)
+        self._waits = True
+        return True
+
+
 class Observed:
     """A session of the migration and those that look at it."""
 
@@ -86,23 +108,22 @@ class Observed:
         if first_word(statement) not in ("do", "call"):
             self.session.run(statement)
             return
-        writer = Session("app", "app")
-        writer.run("BEGIN")
-        for name in self._present():
-            writer.run(f"LOCK TABLE ONLY {name} IN ROW EXCLUSIVE MODE")
+        writers = [Writer(name, oid) for name, oid in self._present().items()]
+        facts["waits"] = []
         self.session.send(statement)
         until = time.monotonic() + self.session.seconds
         while not self.session.wait(0.005):
             if time.monotonic() > until:
                 raise ServerGone(f"no answer within {self.session.seconds:g} s")
-            waiting = self.admin.run(
+            for row in self.admin.run(
                 f"SELECT relation::bigint, mode FROM pg_locks WHERE pid = {self.session.pid} AND NOT granted"
-            )
-            if waiting and "waits" not in facts:
-                facts["waits"] = [[self._name(row[0]), row[1]] for row in waiting]
-                writer.run("ROLLBACK")
-        writer.close()
+            ):
+                for writer in writers:
+                    if row[0] == str(writer.oid) and writer.let_go():
+                        facts["waits"].append([self._name(row[0]), row[1]])
         self.session.receive()
+        for writer in writers:
+            writer.session.close()
 
     def _counts(self) -> dict[str, Any]:
         """Rows read and written in this transaction. Every name is qualified: the migration may set its search path."""
@@ -127,14 +148,14 @@ class Observed:
     def _name(self, oid: Any) -> str | None:
         return next((name for name, known in self.tables.items() if oid is not None and known == int(oid)), None)
 
-    def _present(self) -> list[str]:
+    def _present(self) -> dict[str, int]:
         listed = ", ".join(map(str, self.tables.values()))
         rows = self.admin.run(
-            "SELECT format('%I.%I', n.nspname, c.relname)"
+            "SELECT format('%I.%I', n.nspname, c.relname), c.oid::bigint"
             " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
             f" WHERE c.oid IN ({listed}) AND c.relkind IN ('r', 'p')"
         )
-        return [str(row[0]) for row in rows]
+        return {str(name): int(oid or 0) for name, oid in rows}
 
     def _log(self, start: int) -> Facts:
         """What the server said about this session: DDL commands with their locks, and tables read or rewritten."""
@@ -142,6 +163,7 @@ class Observed:
             return {"flooded": True}
         events: list[Facts] = []
         scans: list[str] = []
+        since: list[str] = []
         mine = f"{self.session.pid}|"
         for line in read_log(start).splitlines():
             if not line.startswith(mine):
@@ -151,11 +173,13 @@ class Observed:
                 try:
                     event = json.loads(message[len("observed ") :])
                     event["locks"] = [[name, mode] for oid, mode in event["locks"] or [] if (name := self._name(oid))]
+                    event["scans"], since = since, []
                     events.append(event)
                 except (ValueError, TypeError, KeyError, RecursionError):
                     continue
             elif level == "DEBUG" and message.startswith(("rewriting", "verifying", "building index", "validating")):
                 scans.append(message[:120])
+                since.append(message[:120])
         return {"events": events[:400], "scans": scans[:100], "more": len(events) > 400}
 
 
@@ -280,12 +304,12 @@ def _code(result: Facts) -> str | None:
 
 
 def _writes(admin: Session, tables: dict[str, int], before: Facts, start: str) -> Facts:
-    """How many rows of each table the largest commit since `start` wrote, and the largest that changed its schema too.
+    """The most rows of each table that a commit since `start` wrote, wrote and changed the schema too, and locked.
 
     The write-ahead log has a record for each written row. A subtransaction has the commit time of its transaction.
     """
     if admin.run(f"SELECT pg_current_wal_flush_lsn() <= '{start}'")[0][0] == "t":
-        return {name: [0, 0] for name in tables}
+        return {name: [0, 0, 0] for name in tables}
     writes: Facts = {}
     for name, oid in tables.items():
         changed = " UNION ALL ".join(
@@ -293,12 +317,15 @@ def _writes(admin: Session, tables: dict[str, int], before: Facts, start: str) -
             for catalog, column in CATALOGS
         )
         row = admin.run(
-            "WITH written AS (SELECT pg_xact_commit_timestamp(xid) AS at, count(*) AS rows"
+            "WITH written AS (SELECT pg_xact_commit_timestamp(xid) AS at,"
+            " count(*) FILTER (WHERE record_type <> 'LOCK') AS rows,"
+            " count(*) FILTER (WHERE record_type = 'LOCK') AS locked"
             f" FROM observer.pg_get_wal_records_info('{start}', pg_current_wal_flush_lsn())"
             " WHERE resource_manager IN ('Heap', 'Heap2')"
-            " AND record_type ~ '^(HOT_)?(UPDATE|INSERT|DELETE|MULTI_INSERT)'"
+            " AND record_type ~ '^(HOT_)?(UPDATE|INSERT|DELETE|MULTI_INSERT|LOCK)'"
             f" AND block_ref LIKE '%/{before[name][1]} fork main%' GROUP BY 1)"
-            f" SELECT max(rows), max(rows) FILTER (WHERE at IN ({changed})) FROM written WHERE at IS NOT NULL"
+            f" SELECT max(rows), max(rows) FILTER (WHERE at IN ({changed})), max(locked)"
+            " FROM written WHERE at IS NOT NULL"
         )[0]
         writes[name] = [int(value or 0) for value in row]
     return writes
