@@ -43,7 +43,7 @@ def triggers_of(document: Mapping[str, Json]) -> dict[str, Json]:
         return {as_text(one): {} for one in triggers}
     found: dict[str, Json] = {}
     for event, value in mapping(triggers, "on").items():
-        filters = {key: [one] if isinstance(one, str) else one for key, one in _filters(value)}
+        filters: dict[str, Json] = {key: [one] if isinstance(one, str) else one for key, one in _filters(value)}
         types = filters.get("types")
         if event in ("pull_request", "pull_request_target") and isinstance(types, list):
             filters = filters if set(map(as_text, types)) != _DEFAULT_TYPES else {}

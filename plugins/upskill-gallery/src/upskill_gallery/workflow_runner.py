@@ -4,7 +4,7 @@ The scripts are the student's and run inside only. Expressions, conditions and w
 evaluated out here. An action that somebody else wrote is not run: a run says what it leaves behind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from upskill.checks.plugin import FileRefused, Files, Json, Sandbox
@@ -30,6 +30,7 @@ from upskill_gallery.workflow_yaml import load
 
 SECONDS = 10
 MOST_STEPS = 80
+MOST_NESTED = 10
 _FILES = ("output", "env", "path", "step_summary", "state")
 PROGRAMS = "programs-of-the-runner"
 """A folder at the end of the path: what GitHub's runners have and a small system may lack."""
@@ -61,12 +62,18 @@ class WorkflowRunner:
         folder = f"run-{self._count}"
         files = {**self._repository, **{name: as_text(text).encode() for name, text in run.files.items()}}
         programs = [f"{folder}/{name}" for name, data in files.items() if data.startswith(b"#!")]
-        self._sandbox.put({f"{folder}/{name}": data for name, data in files.items()}, executable=programs)
+        self._put({f"{folder}/{name}": data for name, data in files.items()}, programs)
         return folder
 
     def leave(self, folder: str, files: Mapping[str, Json]) -> None:
         """Write what an action would have left."""
-        self._sandbox.put({f"{folder}/{name}": as_text(text).encode() for name, text in files.items()})
+        self._put({f"{folder}/{name}": as_text(text).encode() for name, text in files.items()})
+
+    def _put(self, files: Files, executable: Sequence[str] = ()) -> None:
+        try:
+            self._sandbox.put(files, executable=executable)
+        except FileRefused as error:
+            raise RunnerStopped(f"a step took away a folder of the runner: {error}") from None
 
     def repository_file(self, name: str) -> bytes | None:
         return self._repository.get(name)
@@ -80,7 +87,10 @@ class WorkflowRunner:
             raise RunnerStopped(f"the runs take more than {MOST_STEPS} steps")
         self._count += 1
         place = f"step-{self._count}"
-        self._sandbox.put({f"{place}/script": text.encode(), **{f"{place}/{name}": b"" for name in _FILES}})
+        values = [text, *environment, *environment.values()]
+        if any("\0" in value or _half_characters(value) for value in values):
+            raise RunnerStopped("a script or a variable holds a character that no program can be given")
+        self._put({f"{place}/script": text.encode(), **{f"{place}/{name}": b"" for name in _FILES}})
         ran = self._sandbox.run(
             [word.replace("{0}", f"/workspace/{place}/script") for word in shell_words(shell)],
             seconds=SECONDS,
@@ -111,6 +121,8 @@ class _JobState:
     path: list[str] = field(default_factory=list)
     steps: dict[str, StepResult] = field(default_factory=dict)
     status: Outcome = "success"
+    depth: int = 0
+    """How many composite actions are around it."""
 
     def steps_context(self) -> Json:
         return {key: {"outputs": dict(one.outputs), "outcome": one.outcome} for key, one in self.steps.items()}
@@ -286,7 +298,9 @@ class _OneRun:
         declared = mapping(action.get("inputs"), "inputs")
         defaults = {key: as_text(mapping(item, key).get("default")) for key, item in declared.items()}
         inputs: Json = {**defaults, **{key: value for key, value in given.items() if key in declared}}
-        inner = _JobState(folder=state.folder, environment=dict(environment), path=state.path)
+        if state.depth >= MOST_NESTED:
+            raise RunnerStopped(f"{path}: composite actions are nested more than {MOST_NESTED} deep")
+        inner = _JobState(folder=state.folder, environment=dict(environment), path=state.path, depth=state.depth + 1)
         outer = {key: value for key, value in scope.contexts.items() if key not in ("secrets", "env", "steps")}
         contexts = {**outer, "inputs": inputs}
         for at, step in enumerate(steps_of(runs), 1):
@@ -314,6 +328,11 @@ class _OneRun:
             "RUNNER_OS": "Linux",
             "RUNNER_TEMP": "/tmp",
         }
+
+
+def _half_characters(text: str) -> bool:
+    """Whether it has surrogates, which YAML can name and no encoding can write."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _defaults(declared: Json) -> dict[str, Json]:
