@@ -4,6 +4,7 @@ The scripts are the student's and run inside only. Expressions, conditions and w
 evaluated out here. An action that somebody else wrote is not run: a run says what it leaves behind.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -64,6 +65,12 @@ class WorkflowRunner:
         programs = [f"{folder}/{name}" for name, data in files.items() if data.startswith(b"#!")]
         self._put({f"{folder}/{name}": data for name, data in files.items()}, programs)
         return folder
+
+    def event_file(self, run: Run) -> str:
+        """A file with the event, for scripts that read it there."""
+        self._count += 1
+        self._put({f"event-{self._count}.json": json.dumps(run.github.get("event")).encode()})
+        return f"/workspace/event-{self._count}.json"
 
     def leave(self, folder: str, files: Mapping[str, Json]) -> None:
         """Write what an action would have left."""
@@ -142,7 +149,8 @@ class _OneRun:
         called = triggers.get("workflow_call") if isinstance(triggers, dict) else None
         self._called = mapping(called, "workflow_call")
         inputs: Json = {**_defaults(self._called.get("inputs")), **run.inputs}
-        self._base: dict[str, Json] = {"github": dict(run.github), "inputs": inputs, "vars": {}}
+        github: Json = {**run.github, "event_path": runner.event_file(run)}
+        self._base: dict[str, Json] = {"github": github, "inputs": inputs, "vars": {}}
 
     def outputs(self) -> dict[str, str]:
         """The outputs that a caller of this workflow would get."""
@@ -313,10 +321,11 @@ class _OneRun:
 
     def _variables(self, state: _JobState) -> dict[str, str]:
         """The default variables of a step."""
+        github = mapping(self._base["github"], "github")
         known = {
             f"GITHUB_{key.upper()}": as_text(value)
-            for key, value in self._run.github.items()
-            if isinstance(value, str | int)
+            for key, value in github.items()
+            if isinstance(value, str | int) and key != "token"
         }
         return {
             **known,
