@@ -163,6 +163,8 @@ def shell_words(shell: str) -> tuple[str, ...]:
 def read_assignments(text: str) -> tuple[dict[str, str], bool]:
     """What a step wrote into one of its files, `name=value` or `name<<delimiter` and lines; whether all is valid."""
     found: dict[str, str] = {}
+    if "\0" in text:
+        return found, False
     lines = text.split("\n")
     at = 0
     while at < len(lines):

@@ -13,7 +13,6 @@ from upskill_gallery.workflow_parts import RunnerStopped, mapping, needed, steps
 
 _SHA = re.compile(r"[0-9a-f]{40}\Z")
 _SECRET = re.compile(r"\bsecrets\s*(?:\.\s*([A-Za-z_][\w-]*)|\[\s*'([^']*)'\s*\])?", re.IGNORECASE)
-_STRANGERS = re.compile(r"\bgithub\s*(?:\.\s*|\[\s*')(event|head_ref)\b|\btojson\s*\(\s*github\s*\)", re.IGNORECASE)
 _HEAD = re.compile(r"head[._](sha|ref|repo)|head_ref|refs/pull|pull_request\.merge|number", re.IGNORECASE)
 
 _DEFAULT_TYPES = frozenset({"opened", "synchronize", "reopened"})
@@ -43,7 +42,7 @@ def triggers_of(document: Mapping[str, Json]) -> dict[str, Json]:
         return {as_text(one): {} for one in triggers}
     found: dict[str, Json] = {}
     for event, value in mapping(triggers, "on").items():
-        filters = {key: [one] if isinstance(one, str) else one for key, one in _filters(value)}
+        filters: dict[str, Json] = {key: [one] if isinstance(one, str) else one for key, one in _filters(value)}
         types = filters.get("types")
         if event in ("pull_request", "pull_request_target") and isinstance(types, list):
             filters = filters if set(map(as_text, types)) != _DEFAULT_TYPES else {}
@@ -171,17 +170,6 @@ def _secrets(document: Mapping[str, Json], wanted: Json) -> str | None:
     return None
 
 
-def _strangers(document: Mapping[str, Json], wanted: Json) -> str | None:
-    """No script contains an expression over what a stranger chose."""
-    del wanted
-    for where, step in _all_steps(document):
-        texts = [as_text(step.get("run")), as_text(mapping(step.get("with"), "with").get("script"))]
-        for source in (one for text in texts for one in _expressions(text)):
-            if _STRANGERS.search(source):
-                return f"{where}: the script contains {source.strip()[:80]}, which a stranger chose"
-    return None
-
-
 def _no_scripts_written(document: Mapping[str, Json], wanted: Json) -> str | None:
     """No script contains any expression at all."""
     del wanted
@@ -241,7 +229,6 @@ RULES: dict[str, Rule] = {
     "actions": _actions,
     "checkout": _checkout,
     "secrets": _secrets,
-    "strangers": _strangers,
     "no-expressions-in-scripts": _no_scripts_written,
     "one-group": _one_group,
     "queue": _queue,

@@ -4,7 +4,8 @@ The scripts are the student's and run inside only. Expressions, conditions and w
 evaluated out here. An action that somebody else wrote is not run: a run says what it leaves behind.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from upskill.checks.plugin import FileRefused, Files, Json, Sandbox
@@ -30,6 +31,7 @@ from upskill_gallery.workflow_yaml import load
 
 SECONDS = 10
 MOST_STEPS = 80
+MOST_NESTED = 10
 _FILES = ("output", "env", "path", "step_summary", "state")
 PROGRAMS = "programs-of-the-runner"
 """A folder at the end of the path: what GitHub's runners have and a small system may lack."""
@@ -61,12 +63,24 @@ class WorkflowRunner:
         folder = f"run-{self._count}"
         files = {**self._repository, **{name: as_text(text).encode() for name, text in run.files.items()}}
         programs = [f"{folder}/{name}" for name, data in files.items() if data.startswith(b"#!")]
-        self._sandbox.put({f"{folder}/{name}": data for name, data in files.items()}, executable=programs)
+        self._put({f"{folder}/{name}": data for name, data in files.items()}, programs)
         return folder
+
+    def event_file(self, run: Run) -> str:
+        """A file with the event, for scripts that read it there."""
+        self._count += 1
+        self._put({f"event-{self._count}.json": json.dumps(run.github.get("event")).encode()})
+        return f"/workspace/event-{self._count}.json"
 
     def leave(self, folder: str, files: Mapping[str, Json]) -> None:
         """Write what an action would have left."""
-        self._sandbox.put({f"{folder}/{name}": as_text(text).encode() for name, text in files.items()})
+        self._put({f"{folder}/{name}": as_text(text).encode() for name, text in files.items()})
+
+    def _put(self, files: Files, executable: Sequence[str] = ()) -> None:
+        try:
+            self._sandbox.put(files, executable=executable)
+        except FileRefused as error:
+            raise RunnerStopped(f"a step took away a folder of the runner: {error}") from None
 
     def repository_file(self, name: str) -> bytes | None:
         return self._repository.get(name)
@@ -80,7 +94,10 @@ class WorkflowRunner:
             raise RunnerStopped(f"the runs take more than {MOST_STEPS} steps")
         self._count += 1
         place = f"step-{self._count}"
-        self._sandbox.put({f"{place}/script": text.encode(), **{f"{place}/{name}": b"" for name in _FILES}})
+        values = [text, *environment, *environment.values()]
+        if any("\0" in value or _half_characters(value) for value in values):
+            raise RunnerStopped("a script or a variable holds a character that no program can be given")
+        self._put({f"{place}/script": text.encode(), **{f"{place}/{name}": b"" for name in _FILES}})
         ran = self._sandbox.run(
             [word.replace("{0}", f"/workspace/{place}/script") for word in shell_words(shell)],
             seconds=SECONDS,
@@ -111,6 +128,8 @@ class _JobState:
     path: list[str] = field(default_factory=list)
     steps: dict[str, StepResult] = field(default_factory=dict)
     status: Outcome = "success"
+    depth: int = 0
+    """How many composite actions are around it."""
 
     def steps_context(self) -> Json:
         return {key: {"outputs": dict(one.outputs), "outcome": one.outcome} for key, one in self.steps.items()}
@@ -130,7 +149,8 @@ class _OneRun:
         called = triggers.get("workflow_call") if isinstance(triggers, dict) else None
         self._called = mapping(called, "workflow_call")
         inputs: Json = {**_defaults(self._called.get("inputs")), **run.inputs}
-        self._base: dict[str, Json] = {"github": dict(run.github), "inputs": inputs, "vars": {}}
+        github: Json = {**run.github, "event_path": runner.event_file(run)}
+        self._base: dict[str, Json] = {"github": github, "inputs": inputs, "vars": {}}
 
     def outputs(self) -> dict[str, str]:
         """The outputs that a caller of this workflow would get."""
@@ -286,7 +306,9 @@ class _OneRun:
         declared = mapping(action.get("inputs"), "inputs")
         defaults = {key: as_text(mapping(item, key).get("default")) for key, item in declared.items()}
         inputs: Json = {**defaults, **{key: value for key, value in given.items() if key in declared}}
-        inner = _JobState(folder=state.folder, environment=dict(environment), path=state.path)
+        if state.depth >= MOST_NESTED:
+            raise RunnerStopped(f"{path}: composite actions are nested more than {MOST_NESTED} deep")
+        inner = _JobState(folder=state.folder, environment=dict(environment), path=state.path, depth=state.depth + 1)
         outer = {key: value for key, value in scope.contexts.items() if key not in ("secrets", "env", "steps")}
         contexts = {**outer, "inputs": inputs}
         for at, step in enumerate(steps_of(runs), 1):
@@ -299,10 +321,11 @@ class _OneRun:
 
     def _variables(self, state: _JobState) -> dict[str, str]:
         """The default variables of a step."""
+        github = mapping(self._base["github"], "github")
         known = {
             f"GITHUB_{key.upper()}": as_text(value)
-            for key, value in self._run.github.items()
-            if isinstance(value, str | int)
+            for key, value in github.items()
+            if isinstance(value, str | int) and key != "token"
         }
         return {
             **known,
@@ -314,6 +337,11 @@ class _OneRun:
             "RUNNER_OS": "Linux",
             "RUNNER_TEMP": "/tmp",
         }
+
+
+def _half_characters(text: str) -> bool:
+    """Whether it has surrogates, which YAML can name and no encoding can write."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _defaults(declared: Json) -> dict[str, Json]:
