@@ -3,7 +3,7 @@
     python -m benchmarks.gallery_students                all skills
     python -m benchmarks.gallery_students tidy-data      one of them
 
-Each evaluation is one run in `gallery/runs`, kept without the logs of the engine; its evidence is written beside the
+Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; its evidence is written beside the
 skill. The cases are asked once at temperature 0: this server gives the same answer to the same question. Beside the GPU
 skill, the facts that were published about its subject are measured too, as a skill of their own.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from tools.gallery import GALLERY, ROOT, skill_names
 from tools.local_model import served_model
 
-RUNS = GALLERY / "runs"
+RUNS = GALLERY / "measured"
 PUBLISHED = GALLERY / "gpu-kernels" / "evals" / "published-facts"
 UPSKILL = str(Path(sys.executable).parent / "upskill")
 PORT = 18731

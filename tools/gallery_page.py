@@ -1,4 +1,4 @@
-"""Writes what was measured into `gallery/README.md`, from the runs in `gallery/runs`.
+"""Writes what was measured into `gallery/README.md`, from the runs in `gallery/measured`.
 
 python -m tools.gallery_page            write it
 python -m tools.gallery_page --check    exit code 1 if the page says otherwise
@@ -14,7 +14,7 @@ from typing import Any
 from tools.gallery import GALLERY, read_part, write_part
 
 PAGE = GALLERY / "README.md"
-RUNS = GALLERY / "runs"
+RUNS = GALLERY / "measured"
 
 
 def measured() -> str:
@@ -54,7 +54,7 @@ def main(words: Sequence[str] | None = None, *, page: Path = PAGE) -> int:
         return 0
     if read_part(page, "measured").strip() == measured().strip():
         return 0
-    print("gallery/README.md does not say what the runs in gallery/runs say: run `python -m tools.gallery_page`")
+    print("gallery/README.md does not say what the runs in gallery/measured say: run `python -m tools.gallery_page`")
     return 1
 
 
