@@ -5,7 +5,7 @@
 
 Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; its evidence is written beside
 the skill. The cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes ten
-times as long. Beside the GPU skill, the facts that were published about its subject are measured, as a skill of their own.
+times as long. Beside the GPU skill, what was published about its subject is measured, as a skill of its own.
 """
 
 import argparse
