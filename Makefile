@@ -43,7 +43,7 @@ pages: $(PAGES)/ready  ## what audits our pages, into build/pages; needs npm, an
 
 $(GALLERY)/ready: gallery/requirements.lock $(wildcard plugins/*/pyproject.toml) $(VENV)/ready
 	mkdir -p $(GALLERY) && $(BIN)/uv venv --quiet --clear --relocatable --python $(SYSTEM_PYTHON) $(GALLERY)/venv
-	$(BIN)/uv pip install --quiet --python $(GALLERY)/venv/bin/python --require-hashes -r gallery/requirements.lock
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(GALLERY)/venv/bin/python --require-hashes -r gallery/requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(addprefix --editable ,$(wildcard plugins/*))
 	touch $@
 
