@@ -143,6 +143,7 @@ def _softmax() -> tuple[Launch, ...]:
         ("numbers near 10,000", [[10_000.0 - value for value in range(37)]]),
         ("numbers near -10,000", [[-10_000.0 + value for value in range(40)], [-10_000.0] * 40]),
         ("equal numbers", [[3.0] * 45]),
+        ("numbers from -5,000 to 5,000", draw_rows(65, 2, 61, -5_000.0, 5_000.0)),
     )
     made = []
     for label, rows in inputs:
