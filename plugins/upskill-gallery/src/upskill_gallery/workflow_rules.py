@@ -60,8 +60,17 @@ def _triggers(document: Mapping[str, Json], wanted: Json) -> str | None:
 
 
 def _jobs(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """Exactly these jobs, on GitHub's own runners and outside of containers, which somebody else fills."""
     found = sorted(mapping(document.get("jobs"), "jobs"))
-    return None if found == wanted else f"the jobs are {', '.join(found)}, not {_shown(wanted)}"
+    if found != wanted:
+        return f"the jobs are {', '.join(found)}, not {_shown(wanted)}"
+    for name in found:
+        job = _job(document, name)
+        if job.get("runs-on") not in ("ubuntu-latest", ["ubuntu-latest"]):
+            return f"the job {name} runs on {_shown(job.get('runs-on'))}, not on ubuntu-latest"
+        if "container" in job or "services" in job:
+            return f"the job {name} starts a container, which is not part of the task"
+    return None
 
 
 def _permissions(document: Mapping[str, Json], wanted: Json) -> str | None:
