@@ -58,9 +58,10 @@ class Writer:
 class Observed:
     """A session of the migration and those that look at it."""
 
-    def __init__(self, admin: Session, tables: dict[str, int]) -> None:
+    def __init__(self, admin: Session, tables: dict[str, int], secret: str) -> None:
         self.admin = admin
         self.tables = tables
+        self.mark = f"observed {secret} "
         self.session = Session("app", "app")
 
     def run(self, statement: str) -> Facts:
@@ -169,9 +170,9 @@ class Observed:
             if not line.startswith(mine):
                 continue
             level, _, message = line[len(mine) :].partition(":  ")
-            if level == "LOG" and message.startswith("observed "):
+            if level == "LOG" and message.startswith(self.mark):
                 try:
-                    event = json.loads(message[len("observed ") :])
+                    event = json.loads(message[len(self.mark) :])
                     event["locks"] = [[name, mode] for oid, mode in event["locks"] or [] if (name := self._name(oid))]
                     event["scans"], since = since, []
                     events.append(event)
@@ -191,6 +192,8 @@ def main() -> None:
     try:
         admin = Session("admin", "app")
         admin.run("SET search_path = pg_catalog, pg_temp")
+        job["secret"] = os.urandom(16).hex()
+        admin.run(f"INSERT INTO observer.secret VALUES ('{job['secret']}')")
         tables = _set_up(job, admin)
         facts: Facts = {"before": _state(admin, tables), "runs": [], "gone": None}
     except (Refused, ServerGone, OSError) as fault:
@@ -249,7 +252,7 @@ def _run(job: Facts, admin: Session, tables: dict[str, int]) -> Facts:
         if len(statements) > MOST_STATEMENTS:
             facts["statements"].append({"file": name, "sql": "", "error": ["many", f"{len(statements)} statements"]})
             return facts
-        observed = Observed(admin, tables)
+        observed = Observed(admin, tables, job["secret"])
         for statement in statements:
             done = {"file": name, **observed.run(statement)}
             facts["statements"].append(done)

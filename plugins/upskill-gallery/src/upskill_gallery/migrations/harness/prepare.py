@@ -1,7 +1,8 @@
 """Makes a server with one empty database and packs it up: `template.tar.gz` in the workspace. Runs inside the sandbox.
 
 The role `app` owns nothing yet and may create in `public`. The role `admin` owns two event triggers, which write into
-the server's log what every DDL command of every session locks. Only a superuser can drop or skip them.
+the server's log what every DDL command of every session locks. Only a superuser can drop or skip them, or read the
+secret word that is in each of their lines.
 """
 
 import os
@@ -13,9 +14,10 @@ from pathlib import Path
 from upskill_gallery.migrations.harness.postgres import DATA, FOLDER, LOG, SHARED_MEMORY, Session, start_server
 
 OBSERVER = """
-CREATE FUNCTION observer.note() RETURNS event_trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION observer.note() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RAISE LOG 'observed %', json_build_object(
+  RAISE LOG 'observed % %', (SELECT word FROM observer.secret), json_build_object(
     'event', tg_event,
     'tag', tg_tag,
     'lock_timeout', current_setting('lock_timeout'),
@@ -53,6 +55,7 @@ def main() -> None:
     second.run("GRANT CREATE ON SCHEMA public TO app")
     second.run("CREATE SCHEMA observer")
     second.run("CREATE EXTENSION pg_walinspect SCHEMA observer")
+    second.run("CREATE TABLE observer.secret (word text)")
     second.run(OBSERVER)
     second.run("CREATE EVENT TRIGGER observer_start ON ddl_command_start EXECUTE FUNCTION observer.note()")
     second.run("CREATE EVENT TRIGGER observer_end ON ddl_command_end EXECUTE FUNCTION observer.note()")
