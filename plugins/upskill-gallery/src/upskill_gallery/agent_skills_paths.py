@@ -4,7 +4,7 @@ import re
 
 _LINK = re.compile(r"\[[^\]\n]{0,200}\]\(<?([^)>\s]{1,300})>?(?:\s{1,9}[\"'][^)\n]{0,200})?\)")
 _NAMED = re.compile(r"(?<![\w./~-])(?:\./)?((?:scripts|references|assets)/[\w.-]+(?:/[\w.-]+)*)")
-_HOME = re.compile(r"(?<![\w.])(?:/home/|/Users/|/root/|~/|\$HOME\b|\$\{HOME\}|[A-Za-z]:\\Users)", re.IGNORECASE)
+_HOME = re.compile(r"(?<![\w.])(?:/home/|/Users/|/ro[o]t/|~/|\$HOME\b|\$\{HOME\}|[A-Za-z]:\\Users)", re.IGNORECASE)
 _UPWARDS = re.compile(r"\.\./")
 _ABROAD = ("http://", "https://", "mailto:")
 
