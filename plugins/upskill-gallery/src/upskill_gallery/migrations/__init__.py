@@ -8,7 +8,7 @@ from upskill.checks.plugin import CommandResult, Finding, Inspection, Json
 from upskill_gallery.migrations import server, task
 from upskill_gallery.migrations.rules import difference, violations
 
-SECONDS = 90
+SECONDS = 240
 MOST_SQL = 200_000
 SET_UP_FAILED = 3
 

@@ -57,7 +57,7 @@ def _build(inspection: Inspection) -> bytes:
             "there is no C compiler, which PostgreSQL in a sandbox needs; run `apt-get install gcc libc6-dev`"
         )
     with inspection.open_sandbox(spec()) as sandbox:
-        made = sandbox.run(command("prepare", folder), seconds=120)
+        made = sandbox.run(command("prepare", folder), seconds=600)
         if made.ended != "exit" or made.exit_code != 0:
             said = made.stderr.decode("utf-8", "replace").strip().splitlines()
             raise ToolchainMissing(f"PostgreSQL does not start in a sandbox: {said[-1] if said else made.ended}")

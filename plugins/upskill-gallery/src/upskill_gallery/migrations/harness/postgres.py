@@ -55,7 +55,7 @@ class Refused(Exception):
 class Session:
     """One connection."""
 
-    def __init__(self, user: str, database: str, *, seconds: float = 20.0) -> None:
+    def __init__(self, user: str, database: str, *, seconds: float = 45.0) -> None:
         self.seconds = seconds
         self.status = "I"
         self.pid = 0
