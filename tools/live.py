@@ -70,8 +70,9 @@ def _matrix(students: list[str]) -> int:
 def spent(result: Mapping[str, object], left: float) -> float:
     """The dollars of an evaluation; all that was left, where its price is not known: a cap that guesses is none."""
     bought = result.get("bought")
-    parts = [bought.get("cost"), bought.get("lost")] if isinstance(bought, dict) else [None]
-    return sum(parts) if all(isinstance(part, int | float) for part in parts) else left
+    parts = [bought.get("cost"), bought.get("lost")] if isinstance(bought, dict) else []
+    known = [float(part) for part in parts if isinstance(part, int | float)]
+    return sum(known) if len(known) == 2 else left
 
 
 if __name__ == "__main__":
