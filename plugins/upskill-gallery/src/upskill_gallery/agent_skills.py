@@ -1,12 +1,12 @@
-"""The checks of the skill `agent-skills`: is a folder that a student wrote a valid skill that an agent can use?
+"""The checks of the skill `agent-skills`: is a folder that a model wrote a valid skill that an agent can use?
 
 `skill-valid`     the reference validator accepts it, and so does what the specification says beyond the validator
 `skill-files`     size, links and paths: each named file exists, each file is named, no path of one machine
 `skill-text`      what the task fixed: the body, words that must be there or must not, files that stay as they are
 `skill-triggers`  requests reach the skill by the words of its description, and its neighbours keep theirs
-`skill-script`    a script of the skill, on inputs that the student has not seen
+`skill-script`    a script of the skill, on inputs that the model has not seen
 
-The validator reads the student's files in a sandbox in which nothing of the student runs. Scripts run in another one,
+The validator reads the model's files in a sandbox in which nothing of the model runs. Scripts run in another one,
 and their output is compared here. `with` of each check names the folder of the skill.
 """
 
@@ -58,7 +58,7 @@ _WHEN = re.compile(r"(?i)\b(when|whenever|if|before|after|while|use (this|it|for
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Work:
-    """A student's folder, and what the check was given about it."""
+    """A model's folder, and what the check was given about it."""
 
     inspection: Inspection
     given: Mapping[str, Any]
@@ -128,7 +128,7 @@ def _folder(everything: Files, folder: str) -> Files:
 
 
 def _fields(work: _Work) -> dict[str, Json]:
-    """The frontmatter as the reference validator reads it, in a sandbox where no program of the student runs."""
+    """The frontmatter as the reference validator reads it, in a sandbox where no program of the model runs."""
     folder = work.given["folder"]
     spec = SandboxSpec(
         limits=Limits(memory_mb=256, cpu_seconds=CPU_SECONDS),
@@ -174,7 +174,7 @@ def _valid(work: _Work) -> str:
             raise Refused(f"the field {field} is {_shown(fields.get(field))}, not {_shown(value)}")
     extra = sorted(set(fields) - {"name", "description", *wanted})
     if wanted and extra:
-        raise Refused(f"there are fields that nobody asked for: {', '.join(extra)}")
+        raise Refused(f"there are fields that the task does not ask for: {', '.join(extra)}")
     return f"a valid skill, {len(description)} characters of description"
 
 
@@ -226,17 +226,17 @@ def _text(work: _Work) -> str:
     given, originals = work.given, work.inspection.case.files
     for path in given.get("unchanged", []):
         if work.files.get(path) != originals[f"{given['folder']}/{path}"]:
-            raise Refused(f"{path} was to stay as it is")
+            raise Refused(f"{path} must stay as it is")
     if "body" in given and _lines(work.body) != _lines(_body(originals[given["body"]])):
         raise Refused(f"the body is not the text of {given['body']}")
     if "body_text" in given and _lines(work.body) != _lines(given["body_text"]):
-        raise Refused("the body is not the old one")
+        raise Refused("the body is not the original one")
     if "all_of" in given:
         there = {line.lstrip("# ") for path in work.files for line in _lines(work.text(path))}
         lines = _lines(_body(originals[given["all_of"]]))
         lost = next((line for line in lines if line.lstrip("# ") not in there), None)
         if lost is not None:
-            raise Refused(f"a line of {given['all_of']} is lost: {lost[:120]!r}")
+            raise Refused(f"a line of {given['all_of']} is missing: {lost[:120]!r}")
     for glob, wanted in given.get("keeps", {}).items():
         texts = _spaced("\n".join(work.text(path) for path in sorted(work.files) if fnmatch.fnmatchcase(path, glob)))
         missing = next((one for one in wanted if _spaced(one) not in texts), None)
@@ -284,7 +284,7 @@ def _script(work: _Work) -> str:
     runs = runs_of(str(work.given["task"]))
     with work.inspection.open_sandbox(SandboxSpec(limits=Limits(memory_mb=256, cpu_seconds=CPU_SECONDS))) as sandbox:
         for number, run in enumerate(runs):
-            # All files before the first start: later the student's programs could have changed the folders.
+            # All files before the first start: later the model's programs could have changed the folders.
             installed = {**work.files, **run.replaced}
             try:
                 sandbox.put({f"installed-{number}/{path}": data for path, data in installed.items()})

@@ -10,7 +10,7 @@ _ABROAD = ("http://", "https://", "mailto:")
 
 
 class Refused(Exception):
-    """The student's work breaks a rule; the message is what was seen."""
+    """The model's work breaks a rule; the message is what was seen."""
 
 
 def named_files(text: str, path: str) -> set[str]:

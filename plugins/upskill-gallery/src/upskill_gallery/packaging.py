@@ -1,8 +1,8 @@
-"""`builds-package`: does the student's project build a package that installs and runs as the task says?
+"""`builds-package`: does the model's project build a package that installs and runs as the task says?
 
-uv and hatchling build in one sandbox, where all that the student wrote may run. The result is only an archive. Out here
+uv and hatchling build in one sandbox, where all that the model wrote may run. The result is only an archive. Out here
 it is compared with the files of the case, byte by byte, and with the metadata that the task asks for. A wheel that is
-right so far has no code of the student in it. It is then installed in another sandbox, and its commands get arguments
+right so far has no code of the model in it. It is then installed in another sandbox, and its commands get arguments
 that are not in the prompt.
 """
 
@@ -49,7 +49,7 @@ KEYS = REQUIRED | OPTIONAL | INSTALLED
 
 
 class Failed(Exception):
-    """The student's work violates a rule. The message is what the check saw."""
+    """The model's work violates a rule. The message is what the check saw."""
 
 
 class BuildsPackage:
@@ -89,7 +89,7 @@ class BuildsPackage:
 
 
 def check_configuration(project: Files, *, may_run: Collection[str] = ()) -> None:
-    """Refuse a project that runs code of the student to build: its wheel would say nothing about its configuration.
+    """Refuse a project that runs code of the model to build: its wheel would say nothing about its configuration.
 
     `may_run` names files that the check writes itself: a version may be computed by them.
     """
@@ -119,7 +119,7 @@ def check_configuration(project: Files, *, may_run: Collection[str] = ()) -> Non
 
 
 def read_toml(data: bytes) -> dict[str, Any]:
-    """A TOML document that a student wrote. Raises `Failed`."""
+    """A TOML document that a model wrote. Raises `Failed`."""
     if len(data) > MOST_PYPROJECT:
         raise Failed(f"the TOML has more than {MOST_PYPROJECT:,} bytes")
     try:
@@ -152,7 +152,7 @@ def _build(inspection: Inspection, project: Files, *, sdist: bool) -> dict[str, 
         try:
             left = sandbox.take()
         except FileRefused as error:
-            raise Failed(f"the build left too much: {error}") from error
+            raise Failed(f"the build wrote too many or too large files: {error}") from error
     return {path.removeprefix("out/"): content for path, content in left.items() if path.startswith("out/")}
 
 
@@ -228,7 +228,7 @@ def _check_sdist(built: Mapping[str, bytes], given: Mapping[str, Any], sources: 
 
 
 def _check_installed(inspection: Inspection, wheel: bytes, project: Files, given: Mapping[str, Any]) -> None:
-    """Resolve, install and run in a sandbox in which nothing of the student has run."""
+    """Resolve, install and run in a sandbox in which nothing of the model has run."""
     packages = index_wheels(given.get("index", {}), given.get("beside", {}))
     files = {f"index/{name}": content for name, content in packages.items()}
     files |= {
@@ -283,7 +283,7 @@ def _check_run(sandbox: Sandbox, one: Mapping[str, Any]) -> None:
     result = run(sandbox, command, stdin=stdin, folder="/workspace/empty")
     shown = " ".join([program, *arguments])[:80]
     if result.ended != "exit" or result.exit_code != one.get("exit_code", 0):
-        raise Failed(f"`{shown}` ended wrongly: {_ending(result)}")
+        raise Failed(f"`{shown}` failed: {_ending(result)}")
     if result.stdout.decode("utf-8", "replace") != one["stdout"]:
         raise Failed(f"`{shown}` printed {result.stdout[:120]!r}, not {one['stdout'][:120]!r}")
 

@@ -1,4 +1,4 @@
-"""Wheels and sdists as data. A student's build wrote them, so nothing in them is trusted, extracted or run here."""
+"""Wheels and sdists as data. A model's build wrote them, so nothing in them is trusted, extracted or run here."""
 
 import base64
 import configparser
@@ -135,7 +135,7 @@ def _check_record(files: Mapping[str, bytes], record: bytes, folder: str) -> Non
     try:
         rows = {row[0]: row[1:] for row in csv.reader(_text(record, "RECORD").splitlines()) if row}
     except csv.Error as error:
-        raise UnusableArtifact("RECORD is no CSV") from error
+        raise UnusableArtifact("RECORD is not CSV") from error
     if set(rows) != set(files):
         differing = sorted(set(rows) ^ set(files))
         raise UnusableArtifact(f"RECORD does not list the files of the wheel: {differing[0][:100]}")

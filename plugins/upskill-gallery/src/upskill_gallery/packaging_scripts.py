@@ -1,6 +1,6 @@
 """`runs-script`: does a script with inline metadata (PEP 723) get its dependencies and run?
 
-The lines of the script beside the metadata must be those of the case, so what runs is not the student's code. uv reads
+The lines of the script beside the metadata must be those of the case, so what runs is not the model's code. uv reads
 the metadata, installs from a local index and runs the script on input that is not in the prompt.
 """
 
@@ -75,7 +75,7 @@ def _check_metadata(script: bytes, original: bytes, given: Mapping[str, Any]) ->
         raise Failed(f"the metadata has {min(unknown)[:40]}, which the task does not ask for")
     found = str(document.get("requires-python", "")).replace(" ", "")
     if found != given["requires_python"]:
-        raise Failed(f"requires-python is {found[:60] or 'not there'}, not {given['requires_python']}")
+        raise Failed(f"requires-python is {found[:60] or 'missing'}, not {given['requires_python']}")
 
 
 def _lines(text: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""`tidy-parquet`: runs the student's `convert.sql` or `convert.py` on CSV files that it has not seen.
+"""`tidy-parquet`: runs the model's `convert.sql` or `convert.py` on CSV files that it has not seen.
 
-The program runs in one sandbox. What it wrote is read by DuckDB in a second one, where no program of the student ever
+The program runs in one sandbox. What it wrote is read by DuckDB in a second one, where no program of the model ever
 ran. The inputs and the values that are right come from `tidy_inputs`, in plain Python, and stay in this process.
 """
 
@@ -100,7 +100,7 @@ def _convert(
         try:
             return sandbox.take(most_files=MOST_FILES)
         except FileRefused as refused:
-            raise Rejected(f"what {name} left in the folder cannot be taken: {refused}") from None
+            raise Rejected(f"the files that {name} wrote cannot be read: {refused}") from None
         except SandboxSpent:
             raise Rejected(f"{name} left a process that used too much memory") from None
 

@@ -1,6 +1,6 @@
-"""Carries out the jobs of a workflow in a sandbox, as GitHub's runner does: conditions, shells, the files of a step.
+"""Runs the jobs of a workflow in a sandbox, as GitHub's runner does: conditions, shells, the files of a step.
 
-The scripts are the student's and run inside only. Expressions, conditions and what the files of a step mean are
+The scripts are the model's and run inside only. Expressions, conditions and what the files of a step mean are
 evaluated out here. An action that somebody else wrote is not run: a run says what it leaves behind.
 """
 
@@ -80,7 +80,7 @@ class WorkflowRunner:
         try:
             self._sandbox.put(files, executable=executable)
         except FileRefused as error:
-            raise RunnerStopped(f"a step took away a folder of the runner: {error}") from None
+            raise RunnerStopped(f"a step removed a folder of the runner: {error}") from None
 
     def repository_file(self, name: str) -> bytes | None:
         return self._repository.get(name)
@@ -96,7 +96,7 @@ class WorkflowRunner:
         place = f"step-{self._count}"
         values = [text, *environment, *environment.values()]
         if any("\0" in value or _half_characters(value) for value in values):
-            raise RunnerStopped("a script or a variable holds a character that no program can be given")
+            raise RunnerStopped("a script or a variable contains a character that no program accepts")
         self._put({f"{place}/script": text.encode(), **{f"{place}/{name}": b"" for name in _FILES}})
         ran = self._sandbox.run(
             [word.replace("{0}", f"/workspace/{place}/script") for word in shell_words(shell)],

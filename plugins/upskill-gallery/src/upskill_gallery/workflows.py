@@ -1,7 +1,7 @@
 """`workflow-lint`, `workflow-rules` and `workflow-runs`: is a GitHub Actions workflow valid, safe, and does it work?
 
 `workflow-lint` starts actionlint in a sandbox, with a configuration of its own. `workflow-rules` reads the file out
-here. `workflow-runs` carries the jobs out in a sandbox, on events that the student did not see, among them hostile
+here. `workflow-runs` runs the jobs in a sandbox, on events that the model did not see, among them hostile
 ones: a title that is a shell command must stay a title. What is right is computed and compared out here.
 """
 
@@ -87,14 +87,14 @@ class WorkflowLint(_WorkflowCheck):
         if ran.ended == "gone" or not works:
             raise ToolchainMissing(f"actionlint does not run in the sandbox ({ran.ended}); run `make gallery`")
         if ran.exit_code not in (0, 1):
-            return Finding(False, f"actionlint gave up on the workflow: {ran.ended} {ran.exit_code}")
+            return Finding(False, f"actionlint did not finish: {ran.ended} {ran.exit_code}")
         reports = [line for line in ran.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
         said = f"{len(reports)} reports; {reports[0][:300]}" if reports else "actionlint reports nothing"
         return Finding(not reports and ran.exit_code == 0, said)
 
 
 class WorkflowRules(_WorkflowCheck):
-    """Passes if the workflow keeps the rules of the case, and nothing else below `.github` was touched."""
+    """Passes if the workflow follows the rules of the case, and nothing else below `.github` was touched."""
 
     needs = frozenset({"files"})
     keys = frozenset({"rules", "also"})
@@ -122,7 +122,7 @@ class WorkflowRules(_WorkflowCheck):
         except Unreadable as error:
             return Finding(False, str(error))
         found = violation(document, mapping(given.get("rules"), "rules"))
-        return Finding(found is None, found or "the workflow keeps the rules")
+        return Finding(found is None, found or "the workflow follows the rules")
 
 
 class WorkflowRuns(_WorkflowCheck):
@@ -307,7 +307,7 @@ def _job_differs(name: str, job: JobResult, expected: Mapping[str, Json], sandbo
     for action, given in mapping(expected.get("uses"), "uses").items():
         used = [step for step in job.steps.values() if step.uses == action]
         if not used:
-            return f"the job {name} did not get to {action}"
+            return f"the job {name} did not reach {action}"
         for key, value in mapping(given, action).items():
             if _bare(used[-1].inputs.get(key, "")) != _bare(as_text(value)):
                 return f"{action} in {name} has {key}: {_shown(used[-1].inputs.get(key))}, not {_shown(value)}"

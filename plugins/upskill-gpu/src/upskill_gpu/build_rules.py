@@ -61,7 +61,7 @@ def problems_of(document: Table, files: Mapping[str, bytes], package: str) -> It
     if general.get("edition") != 5:
         yield "general.edition is not 5: the file is only upgraded in memory"
     if general.get("license") not in LICENSES:
-        yield f"general.license {general.get('license')!r} is no SPDX identifier"
+        yield f"general.license {general.get('license')!r} is not an SPDX identifier"
     yield from _backend_problems(document, _texts(general, "backends"))
     for name in sorted({name for table in _with_sources(document) for name in _texts(table, "src")}):
         path = PurePosixPath(name)
@@ -71,7 +71,7 @@ def problems_of(document: Table, files: Mapping[str, bytes], package: str) -> It
             yield f"src {name} does not exist in the project"
     for capability in sorted({one for table in _tables(document) for one in _texts(table, "cuda-capabilities")}):
         if capability not in CAPABILITIES:
-            yield f"{capability} is no compute capability that the builder and nvcc 13 know"
+            yield f"{capability} is not a compute capability that the builder and nvcc 13 support"
     if f"torch-ext/{package}/__init__.py" not in files:
         yield f"the package is not at torch-ext/{package}/__init__.py"
     if "setup.py" in files:

@@ -136,7 +136,7 @@ def _not_ended(ran: CommandResult, program: str) -> str | None:
         raise RuntimeError("the sandbox is gone")
     if ran.ended == "exit" and ran.exit_code is not None and ran.exit_code >= 0:
         return None
-    return f"{program} did not end properly within {SECONDS} seconds: {ran.ended}"
+    return f"{program} did not finish within {SECONDS} seconds: {ran.ended}"
 
 
 def _first_error(said: str) -> str:

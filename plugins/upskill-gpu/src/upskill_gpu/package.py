@@ -81,9 +81,9 @@ def _refused(tree: ast.Module, package: str) -> Iterator[str]:
             case ast.Attribute(value=ast.Name(id="torch"), attr="ops"):
                 yield "torch.ops.NAME is not where the builder registers the operators"
             case ast.Name(id=name) if name in HOST or (name.startswith("__") and name != "__all__"):
-                yield f"{name} does not belong into a wrapper"
+                yield f"{name} does not belong in a wrapper"
             case ast.Attribute(attr=name) if name.startswith("__"):
-                yield f"{name} does not belong into a wrapper"
+                yield f"{name} does not belong in a wrapper"
     if not from_ops:
         yield "it does not have from ._ops import ops"
 

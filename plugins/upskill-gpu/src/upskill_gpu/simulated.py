@@ -75,13 +75,13 @@ def _launched(sandbox: Sandbox, source: bytes, task: Task, launches: Sequence[La
     if ran.ended == "gone":
         raise RuntimeError("the sandbox is gone")
     if ran.ended != "exit":
-        return Finding(False, f"the kernel did not end properly: {ran.ended}")
+        return Finding(False, f"the kernel did not finish: {ran.ended}")
     if ran.exit_code != 0:
         return Finding(False, f"the simulator ended with {ran.exit_code}: {_tail(ran.stderr)}")
     try:
         result = json.loads(sandbox.read("result.json", most_bytes=MOST_RESULT_BYTES))
     except (FileNotFoundError, FileRefused, ValueError, RecursionError):
-        return Finding(False, "the launches left no result")
+        return Finding(False, "the launches gave no result")
     return _judged(result, launches)
 
 
@@ -90,7 +90,7 @@ def _judged(result: object, launches: Sequence[Launch]) -> Finding:
         return Finding(False, f"the kernel cannot be launched: {_fault(result)}")
     done = result.get("launches")
     if not isinstance(done, list) or len(done) != len(launches):
-        return Finding(False, "not every launch left a result")
+        return Finding(False, "not every launch gave a result")
     for launch, one in zip(launches, done, strict=True):
         problem = _problem(launch, one)
         if problem:
@@ -129,7 +129,7 @@ def _first_wrong(launch: Launch, found: list[object]) -> str | None:
 
 def _uneven(launch: Launch, accesses: object) -> str | None:
     if not isinstance(accesses, list) or not all(isinstance(one, int) for one in accesses):
-        return "it was not counted what each thread did"
+        return "the accesses of each thread were not counted"
     most = max(accesses, default=0)
     if most > max(FREE_ACCESSES, UNEVEN * sum(accesses) / launch.threads):
         return f"one thread does {most} of {sum(accesses)} accesses: the threads do not share the work"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from upskill.checks.plugin import Mount
 
-VARIABLE = "UPSKILL_GALLERY_TOOLS"
-"""Names the folder, where it is not `build/gallery` of this repository."""
+VARIABLE = "GALLERY_TOOLS"
+"""Names the folder if it is not `build/gallery` of this repository. upskill would read `UPSKILL_…` as a setting."""
 INSIDE = "/opt/gallery"
 PYTHON = f"{INSIDE}/venv/bin/python"
 """A Python with `kernels` and `numba-cuda`, as programs in the sandbox name it."""

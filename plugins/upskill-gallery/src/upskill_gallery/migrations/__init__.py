@@ -112,7 +112,7 @@ def _facts(ran: CommandResult) -> tuple[dict[str, Any], Finding | None]:
     if ran.ended == "gone" or (ran.ended == "exit" and ran.exit_code == SET_UP_FAILED):
         raise RuntimeError(f"the migration could not be run: {said or ran.ended}")
     if ran.ended != "exit" or ran.exit_code != 0:
-        return {}, Finding(False, f"the migration did not come to an end: {ran.ended} {said}")
+        return {}, Finding(False, f"the migration did not finish: {ran.ended} {said}")
     return dict(json.loads(ran.stdout)), None
 
 

@@ -19,7 +19,7 @@ def violations(task: Task, facts: Mapping[str, Any]) -> Iterator[str]:
     for run in facts["runs"]:
         yield from _locks(task, run["statements"])
     if facts["gone"] is not None:
-        yield f"the server could not be asked afterwards: {facts['gone']}"
+        yield f"the server did not answer after the migration: {facts['gone']}"
         return
     yield from _replaced(facts)
     for number, run in enumerate(facts["runs"], 1):
@@ -113,7 +113,7 @@ def _replaced(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, before in facts["before"].items():
         now = facts["after"][name]
         if now is None:
-            yield f"the table {name} was dropped, and another one is in its place or none"
+            yield f"the table {name} was dropped, and at most another table has its name"
         elif now[1] != before[1]:
             yield f"the table {name} was rewritten"
         elif now[0] != name:

@@ -1,6 +1,6 @@
 """Runs inside the sandbox, with `python -I -B`: what the reference validator says of one skill folder, as JSON.
 
-Nothing that the student wrote is imported or run here; its files are only read. Decides nothing.
+Nothing that the model wrote is imported or run here; its files are only read. Decides nothing.
 """
 
 import json

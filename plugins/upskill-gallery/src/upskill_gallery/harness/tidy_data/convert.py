@@ -1,4 +1,4 @@
-"""Runs inside the sandbox: starts the student's program once in each folder. Decides nothing.
+"""Runs inside the sandbox: starts the model's program once in each folder. Decides nothing.
 
     python convert.py convert.sql FOLDER…
 

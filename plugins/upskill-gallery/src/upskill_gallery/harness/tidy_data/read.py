@@ -1,4 +1,4 @@
-"""Runs inside a second sandbox, in which no program of the student ever ran: prints what is in Parquet files.
+"""Runs inside a second sandbox, in which no program of the model ever ran: prints what is in Parquet files.
 
 Reads from standard input a list of `{"name", "files", "most_rows"}` and prints for each table its columns, rows (as
 text), number of rows and compressions, or the error with which DuckDB refused the file. Decides nothing.

@@ -1,6 +1,6 @@
 """The queries that list what is in a database, from its catalogs alone. Runs inside the sandbox.
 
-A superuser runs them, so they read nothing that a student's function, view or rule could answer.
+A superuser runs them, so they read nothing that a model's function, view or rule could answer.
 """
 
 OURS = (
