@@ -175,15 +175,21 @@ def summary(graded: Sequence[Graded]) -> str:
 
 def write_part(page: Path, part: str, text: str) -> None:
     """Replace what is written between the marks of a part of a page."""
-    whole = page.read_text(encoding="utf-8")
-    page.write_text(whole.replace(read_part(page, part), f"\n{text}\n", 1), encoding="utf-8")
+    before, _, after = _split(page, part)
+    page.write_text(f"{before}\n{text}\n{after}", encoding="utf-8")
 
 
 def read_part(page: Path, part: str) -> str:
     """What is between the marks of a part of a page."""
-    _, begun, after = page.read_text(encoding="utf-8").partition(f"<!-- {part}: ")
-    assert begun, f"{page} has no part {part}"
-    return after.partition("-->")[2].partition("<!-- end")[0]
+    return _split(page, part)[1]
+
+
+def _split(page: Path, part: str) -> tuple[str, str, str]:
+    """A page before the end of a part's first mark, between its marks, and from the second mark on."""
+    whole = page.read_text(encoding="utf-8")
+    begin = whole.index("-->", whole.index(f"<!-- {part}: ")) + len("-->")
+    end = whole.index("<!-- end", begin)
+    return whole[:begin], whole[begin:end], whole[end:]
 
 
 def main(words: Sequence[str] | None = None) -> int:

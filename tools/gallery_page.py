@@ -32,7 +32,16 @@ def measured() -> str:
             f"| {name} | {lift['cases']} | {rates['baseline']} | {rates['with_skill']} | {rates.get('ceiling', '')} "
             f"| {_points(lift['mean'])} ({_points(low)} to {_points(high)}) | {student['verdict']} |"
         )
-    return "\n".join(lines)
+    for path in sorted(GALLERY.glob("*/evidence.json")):
+        if not (RUNS / path.parent.name).is_dir():  # its run was not kept
+            (found,) = json.loads(path.read_text(encoding="utf-8"))["results"]
+            low, high = found["cases_like_these"]
+            lines.append(
+                f"| {path.parent.name} | {len(found['cases'])} | {100 * found['rate_against']:.0f}% "
+                f"| {100 * found['rate']:.0f}% |  "
+                f"| {_points(found['lift'])} ({_points(low)} to {_points(high)}) | {found['verdict']} |"
+            )
+    return "\n".join([*lines[:2], *sorted(lines[2:])])
 
 
 def _results() -> Iterator[tuple[str, dict[str, Any]]]:
