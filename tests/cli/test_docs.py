@@ -113,7 +113,7 @@ def typist(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Typist:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in ("examples", "docs"):
+    for name in ("examples", "docs", "gallery/recorded"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "upskill.toml", tmp_path)
     return tmp_path
