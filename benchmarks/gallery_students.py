@@ -15,10 +15,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.gallery import GALLERY, ROOT, skill_names
+from tools.gallery import GALLERY, KNOWLEDGE, ROOT, level_files, skill_names
+from tools.gallery_page import PAGE, RUNS, page
 from tools.local_model import served_model
 
-RUNS = GALLERY / "measured"
 PUBLISHED = GALLERY / "gpu-kernels" / "evals" / "published-facts"
 UPSKILL = str(Path(sys.executable).parent / "upskill")
 PORT = 18731
@@ -35,30 +35,27 @@ def main(words: Sequence[str] | None = None) -> int:
     with served_model(flags.port, cache=True) as url:
         for name in flags.skills or skill_names():
             folder = GALLERY / name
-            cases = folder / "evals" / "evals.json"
+            cases = level_files(name)[KNOWLEDGE]
             _evaluate(folder, cases, url, runs=RUNS / name)
             _upskill("evidence", str(folder.relative_to(ROOT)), "--runs-dir", str((RUNS / name).relative_to(ROOT)))
             if name == "gpu-kernels":
                 _evaluate(PUBLISHED, cases, url, runs=RUNS / PUBLISHED.name)
+    PAGE.write_text(page(), encoding="utf-8")
     return 0
 
 
 def _evaluate(skill: Path, cases: Path, url: str, *, runs: Path) -> None:
-    shutil.rmtree(runs, ignore_errors=True)
-    words = ["eval", str(skill.relative_to(ROOT)), "-t", str(cases.relative_to(ROOT)), "-m", "smollm2"]
-    words += [
-        "--base-url",
-        f"{url}/v1",
-        *ASKED,
-        "--ceiling",
-        "--fresh",
-        "--yes",
-        "--runs-dir",
-        str(runs.relative_to(ROOT)),
-    ]
+    """Measure below `build/`, and only then replace the run that was kept."""
+    fresh = ROOT / "build" / "measured" / runs.name
+    shutil.rmtree(fresh, ignore_errors=True)
+    words = ["eval", str(skill.relative_to(ROOT)), "-t", str(cases.relative_to(ROOT)), "-m", "smollm2", *ASKED]
+    words += ["--base-url", f"{url}/v1", "--ceiling", "--fresh", "--yes", "--runs-dir", str(fresh.relative_to(ROOT))]
     _upskill(*words)
-    for logs in (*runs.glob("*/logs"), *runs.glob("*/report.html")):
-        shutil.rmtree(logs) if logs.is_dir() else logs.unlink()
+    shutil.rmtree(runs, ignore_errors=True)
+    # Runs are ignored by git where they are made; the logs are large, and the answers are in `trials.jsonl`.
+    shutil.copytree(fresh, runs, ignore=shutil.ignore_patterns(".gitignore", "logs", "report.html"))
+    for path in runs.glob("*/run.json"):
+        path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
 
 
 def _upskill(*words: str) -> None:

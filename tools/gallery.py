@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from tools.page_parts import with_part
 from upskill.checks import GradingContext, check_problems, grade
+from upskill.checks.contains import find_token
+from upskill.checks.kind import strings_of
 from upskill.domain import Answer, Case, Check
 from upskill.sandbox import open_sandbox
 from upskill.storage import read_case_file
@@ -26,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "gallery"
 KNOWLEDGE = "knowledge"
 """The level whose cases are in `evals/evals.json`; every other level is a case file in `evals/levels/`."""
+GRADED = "<!-- Graded by `python -m tools.gallery --write`; do not edit. -->"
 CONTEXT = GradingContext(open_sandbox=open_sandbox)
 
 Sort = Literal["reference", "wrong", "cheat"]
@@ -42,7 +46,7 @@ class KnownAnswer:
     what: str
     answer: Answer
     literals: tuple[str, ...]
-    """What a test that only searches the answer for words would look for."""
+    """What a `contains` check in place of these checks would look for."""
 
     @property
     def name(self) -> str:
@@ -50,9 +54,9 @@ class KnownAnswer:
 
     @property
     def contains_passes(self) -> bool:
-        """Whether a check that only searches for words would accept it."""
+        """Whether a `contains` check, by its own rule of whole tokens, would have accepted it."""
         said = "\n".join([self.answer.text, *(data.decode("utf-8", "replace") for data in self.answer.files.values())])
-        return all(literal in said for literal in self.literals)
+        return all(find_token(literal, said) is not None for literal in self.literals)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,14 +79,16 @@ def skill_names() -> list[str]:
     return sorted(found.parent.name for found in GALLERY.glob("*/SKILL.md"))
 
 
+def level_files(skill: str) -> dict[str, Path]:
+    """The case files of a skill, by level."""
+    folder = GALLERY / skill / "evals"
+    return {KNOWLEDGE: folder / "evals.json", **{path.stem: path for path in sorted(folder.glob("levels/*.json"))}}
+
+
 def levels(skill: str) -> dict[str, tuple[Case, ...]]:
     """The cases of a skill, by level."""
-    folder = GALLERY / skill / "evals"
-    paths = {KNOWLEDGE: folder / "evals.json", **{path.stem: path for path in sorted(folder.glob("levels/*.json"))}}
     return {
-        level: read_case_file(path, check_problems=check_problems).cases
-        for level, path in paths.items()
-        if path.is_file()
+        level: read_case_file(path, check_problems=check_problems).cases for level, path in level_files(skill).items()
     }
 
 
@@ -173,25 +179,6 @@ def summary(graded: Sequence[Graded]) -> str:
     )
 
 
-def write_part(page: Path, part: str, text: str) -> None:
-    """Replace what is written between the marks of a part of a page."""
-    before, _, after = _split(page, part)
-    page.write_text(f"{before}\n{text}\n{after}", encoding="utf-8")
-
-
-def read_part(page: Path, part: str) -> str:
-    """What is between the marks of a part of a page."""
-    return _split(page, part)[1]
-
-
-def _split(page: Path, part: str) -> tuple[str, str, str]:
-    """A page before the end of a part's first mark, between its marks, and from the second mark on."""
-    whole = page.read_text(encoding="utf-8")
-    begin = whole.index("-->", whole.index(f"<!-- {part}: ")) + len("-->")
-    end = whole.index("<!-- end", begin)
-    return whole[:begin], whole[begin:end], whole[end:]
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """Grade, print."""
     parser = argparse.ArgumentParser(prog="python -m tools.gallery")
@@ -207,7 +194,8 @@ def main(words: Sequence[str] | None = None) -> int:
     shown = f"{table(graded)}\n\n{summary(graded)}"
     print(shown)
     if flags.write is not None:
-        write_part(flags.write, "graded", shown)
+        page = flags.write.read_text(encoding="utf-8")
+        flags.write.write_text(with_part(page, GRADED, shown), encoding="utf-8")
     return 0 if graded and all(one.as_it_must_be for one in graded) else 1
 
 
@@ -217,13 +205,10 @@ def _literals(skill: str) -> dict[str, tuple[str, ...]]:
 
 
 def _expected(case: Case) -> tuple[str, ...]:
-    """The words that the checks of a case ask for, or its whole reference."""
-    words = [text for check in case.checks if check.kind == "contains" for text in _texts(check)]
-    return tuple(words) or ((case.reference.text,) if case.reference and case.reference.text else ("\0",))
-
-
-def _texts(check: Check) -> list[str]:
-    return [str(item) for item in check.spec] if isinstance(check.spec, list) else [str(check.spec)]
+    """The words that the `contains` checks of a case ask for, or the text of its reference."""
+    words = [text for check in case.checks if check.kind == "contains" for text in strings_of(check.spec)]
+    assert words or (case.reference and case.reference.text), f"{case.id}: literals.json does not name its literals"
+    return tuple(words) or (case.reference.text,) if case.reference else tuple(words)
 
 
 def _check_name(check: Check) -> str:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.gallery import GALLERY, KNOWLEDGE, levels, skill_names
+from tools.gallery import level_files, skill_names
 
 ROOT = Path(__file__).parent.parent
 PLACE = ROOT / "build" / "live"
@@ -49,12 +49,11 @@ def _story(student: str) -> int:
 def _matrix(students: list[str]) -> int:
     left = MATRIX_CAP
     for skill in skill_names():
-        for level in levels(skill):
+        for level, cases in level_files(skill).items():
             if left < LEAST:
                 print(f"{skill}, {level}: not measured, because {MATRIX_CAP:g} dollars are spent")
                 continue
-            cases = "evals.json" if level == KNOWLEDGE else f"levels/{level}.json"
-            words = ["eval", f"gallery/{skill}", "-t", str(GALLERY / skill / "evals" / cases), "--runs", "1", "--yes"]
+            words = ["eval", f"gallery/{skill}", "-t", str(cases), "--runs", "1", "--yes"]
             words += [word for name in students for word in ("-m", name)]
             words += ["--max-cost", f"{left:.2f}", "--runs-dir", str(PLACE / "gallery"), "--json"]
             done = subprocess.run([UPSKILL, *words], cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tools.gallery import GALLERY, KNOWLEDGE, levels, skill_names
+from tools.gallery import GALLERY, KNOWLEDGE, level_files, levels, skill_names
 from tools.gallery_student import RIGHT_WITHOUT, WRONG_WITH, main
 
 from forking import Forker
@@ -19,7 +19,7 @@ def test_the_scripted_students_are_up_to_date(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_student_does_right_with_the_skill_and_wrong_without(tmp_path: Path, forker: Forker) -> None:
-    whole = json.loads((GALLERY / SHORT / "evals" / "levels" / "executable.json").read_text(encoding="utf-8"))["cases"]
+    whole = json.loads(level_files(SHORT)["executable"].read_text(encoding="utf-8"))["cases"]
     chosen = [whole[0], whole[len(whole) // 2], whole[-1]]
     cases = tmp_path / "cases.json"
     cases.write_text(json.dumps({"cases": chosen}), encoding="utf-8")
@@ -29,10 +29,11 @@ def test_a_student_does_right_with_the_skill_and_wrong_without(tmp_path: Path, f
 @pytest.mark.full
 @pytest.mark.parametrize("skill", skill_names())
 def test_a_student_goes_through_all_cases(skill: str, tmp_path: Path, forker: Forker) -> None:
+    files = level_files(skill)
     for level, cases in levels(skill).items():
         if level == KNOWLEDGE:
             continue
-        rates = _rates(skill, GALLERY / skill / "evals" / "levels" / f"{level}.json", tmp_path, forker)
+        rates = _rates(skill, files[level], tmp_path, forker)
         expected = {"baseline": RIGHT_WITHOUT / len(cases), "offered": 1 - WRONG_WITH / len(cases)}
         assert rates == pytest.approx(expected)
 

@@ -53,6 +53,7 @@ CHARACTERS_PER_TOKEN = 4
 """An estimate for English, so that no tokenizer decides."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_DESCRIPTION = re.compile(r"""(\s*)["']?description["']?\s*:(.*)""")
 _WHEN = re.compile(r"(?i)\b(when|whenever|if|before|after|while|use (this|it|for|to)|asks?|wants?|needs?|mentions?)\b")
 
 
@@ -186,9 +187,10 @@ def _whole_description(text: str, description: str) -> None:
         raise Refused(
             f"the frontmatter is not between two lines of ---; agents read the description as {description!r}"
         )
-    at = next(number for number, line in enumerate(lines) if line.startswith("description"))
-    more = list(takewhile(lambda line: line[:1] in ("", " "), lines[at + 1 : ends]))
-    value = lines[at].partition(":")[2].strip()
+    at, key = next((number, found) for number, line in enumerate(lines) if (found := _DESCRIPTION.match(line)))
+    deeper = key[1] + " "
+    more = list(takewhile(lambda line: not line or line.startswith(deeper), lines[at + 1 : ends]))
+    value = key[2].strip()
     if not value.startswith(('"', "'", ">", "|")) and any(re.search(r"\s#", line) for line in (value, *more)):
         raise Refused(f"agents read the description only up to its #: {description[:120]!r}")
 

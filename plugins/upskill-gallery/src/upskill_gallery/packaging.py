@@ -40,6 +40,10 @@ ENVIRONMENT = {
 """`PYTHONSAFEPATH`: a `hatchling` or `json.py` in the project is not imported instead of the installed one."""
 LIMITS = Limits(memory_mb=768, address_space_mb=None, cpu_seconds=SECONDS, tmp_mb=128)
 MOST_PYPROJECT = 100_000
+IGNORE_FILES = frozenset({".gitignore", ".hgignore"})
+"""hatchling reads them at the root of the project."""
+NO_REQUIREMENTS: Mapping[str, Json] = {"Requires-Dist": None, "Provides-Extra": None}
+"""What holds where the task asks for no dependencies; otherwise uv resolves them."""
 ERROR = re.compile(r"\w*(Error|Exception): |error: |cause: ")
 NO_REASON = re.compile(r"Failed to (build|install)|backend returned an error|Call to `")
 REQUIRED = frozenset({"wheel", "files"})
@@ -75,6 +79,7 @@ class BuildsPackage:
             project["pyproject.toml"] = inspection.only_block.encode()
         try:
             changed = {path: text.encode() for path, text in given.get("change", {}).items()}
+            _check_left_alone(project, inspection.case.files)
             check_configuration(project, may_run=changed.keys())
             project |= changed
             built = _build(inspection, project, sdist="sdist" in given)
@@ -86,6 +91,13 @@ class BuildsPackage:
         except (Failed, UnusableArtifact) as error:
             return Finding(False, str(error))
         return Finding(True, f"{given['wheel']} builds, has what the task asks for, and runs")
+
+
+def _check_left_alone(project: Files, given: Files) -> None:
+    """Every task says so: only pyproject.toml changes, and what the version control ignores is not the place for it."""
+    for path in sorted(given.keys() - {"pyproject.toml"} | IGNORE_FILES):
+        if project.get(path) != given.get(path):
+            raise Failed(f"{path[:100]}: the task asks to leave all files but pyproject.toml as they are")
 
 
 def check_configuration(project: Files, *, may_run: Collection[str] = ()) -> None:
@@ -110,7 +122,7 @@ def check_configuration(project: Files, *, may_run: Collection[str] = ()) -> Non
     ):
         raise Failed("[build-system] must require hatchling, and nothing else")
     for path, value in _tables(document.get("tool", {}), "tool"):
-        if path.endswith(".hooks") and (set(value) - {"version"}):
+        if path.endswith(".hooks") and value:
             raise Failed(f"{path}: the task asks for a build without a hook")
         read_by = value.get("source", "regex") if path == "tool.hatch.version" else "regex"
         given_code = read_by == "code" and str(value.get("path")) in may_run and "search-paths" not in value
@@ -181,7 +193,8 @@ def _the_wheel(built: Mapping[str, bytes], wanted: str) -> Wheel:
 def _check_wheel(wheel: Wheel, given: Mapping[str, Any], sources: Files) -> None:
     expected = {path: _content(source, sources) for path, source in given["files"].items()}
     _same_files("the wheel", wheel.payload, expected)
-    for field, value in given.get("metadata", {}).items():
+    fields = {} if "resolves" in given else NO_REQUIREMENTS
+    for field, value in {**fields, **given.get("metadata", {})}.items():
         found = sorted(str(one) for one in wheel.metadata.get_all(field, []))
         allowed = value["any"] if isinstance(value, dict) else [value]
         wanted = [[] if one is None else sorted([one] if isinstance(one, str) else one) for one in allowed]
@@ -255,8 +268,10 @@ def _check_resolution(sandbox: Sandbox, one: Mapping[str, Any]) -> None:
     command = [UV, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-index"]
     command += ["--find-links", "/workspace/index", "--python", PYTHON]
     command += ["--python-platform", one.get("platform", "linux"), "--python-version", one.get("python", "3.11")]
+    command += ["--resolution", "lowest"] if one.get("lowest") else []
     command += ["--group", f"/workspace/groups/pyproject.toml:{one['group']}"] if "group" in one else ["-"]
-    where = f"{one.get('want', one.get('group'))} on {one.get('platform', 'linux')}, Python {one.get('python', '3.11')}"
+    wanted = f"{'the lowest versions of ' if one.get('lowest') else ''}{one.get('want', one.get('group'))}"
+    where = f"{wanted} on {one.get('platform', 'linux')}, Python {one.get('python', '3.11')}"
     result = run(sandbox, command, environment=ENVIRONMENT, stdin=str(one.get("want", "")).encode())
     if result.ended != "exit" or result.exit_code != 0:
         raise Failed(f"uv cannot resolve {where}: {_ending(result)}")

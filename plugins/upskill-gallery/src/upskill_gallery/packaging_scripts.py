@@ -49,10 +49,12 @@ class RunsScript:
         files = {f"index/{name}": content for name, content in index_wheels(given["index"]).items()}
         with inspection.open_sandbox(SandboxSpec(limits=LIMITS, mounts=(toolchain(),))) as sandbox:
             sandbox.put({**files, given["path"]: script})
-            for one in given["runs"]:
+            for number, one in enumerate(given["runs"]):
+                environment = {**ENVIRONMENT, "UV_CACHE_DIR": f"/tmp/uv{number}"}  # nothing is left of the run before
                 command = [UV, "run", "--no-index", "--find-links", "/workspace/index", "--python", PYTHON]
+                command += ["--resolution", "lowest"] if one.get("lowest") else []
                 command += ["--script", given["path"], *one["arguments"]]
-                result = run(sandbox, command, environment=ENVIRONMENT, stdin=one.get("stdin", "").encode())
+                result = run(sandbox, command, environment=environment, stdin=one.get("stdin", "").encode())
                 said = result.stdout.decode("utf-8", "replace")
                 if result.ended != "exit" or result.exit_code != 0:
                     reason = result.stderr.decode("utf-8", "replace").strip()[-300:]

@@ -179,6 +179,9 @@ def _compare(found: Any, table: Table) -> None:
     columns = [tuple(column) for column in found["columns"]]
     if columns != list(table.columns):
         raise Rejected(f"columns: {table.path} has {_listed(columns)}, expected {_listed(table.columns)}"[:500])
+    twice = [name for name in found["inside"] if name in table.partitions]
+    if twice:
+        raise Rejected(f"partitions: the files of {table.path} hold {', '.join(twice)} too, not only their folders")
     if found["count"] != len(table.rows):
         raise Rejected(f"rows: {table.path} has {found['count']}, expected {len(table.rows)}")
     rows = [tuple(row) for row in found.get("rows", [])]

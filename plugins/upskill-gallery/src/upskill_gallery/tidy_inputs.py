@@ -9,7 +9,7 @@ import io
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 
 SEED = 7_208
 Row = tuple[str | None, ...]
@@ -85,6 +85,7 @@ def _amounts(draw: random.Random, count: int) -> Draw:
         lambda cents: (f"(${_grouped(cents)})", -cents),
         lambda cents: (f"-{_money(cents)}", -cents),
         lambda cents: (f" {_grouped(cents)} ", cents),
+        lambda cents: (f" (${_grouped(cents)}) ", -cents),
         lambda _: ("", None),
     ]
     lines, rows = [], []
@@ -113,7 +114,8 @@ def _codes(draw: random.Random, count: int) -> Draw:
     if count > 1:
         rows[0] = ("1", "48213")
     table = Table(path="items.parquet", columns=(("item", "BIGINT"), ("sku", "VARCHAR")), rows=tuple(rows))
-    return Draw(files=(("data/items.csv", _text([("item", "sku"), *rows]).encode()),), tables=(table,))
+    lines = [rows[0], *rows[2:9], *rows[1:2], *rows[9:]]  # not in the order that is asked for
+    return Draw(files=(("data/items.csv", _text([("item", "sku"), *lines]).encode()),), tables=(table,))
 
 
 def _dates(draw: random.Random, count: int) -> Draw:
@@ -124,7 +126,7 @@ def _dates(draw: random.Random, count: int) -> Draw:
         lambda day: f"{day.month:02d}/{day.day:02d}/{day.year}",
         lambda day: f"{day.day} {months[day.month - 1]} {day.year}",
     ]
-    missing = ("31.02.2024", "", "unknown", "2023-02-29", "13/13/2024")
+    missing = ("31.02.2024", "", "unknown", "2023-02-29", "13/13/2024", "25/12/2024", "12.25.2024")
     lines: list[tuple[str, str]] = []
     rows: list[tuple[int, str | None]] = []
     for number in draw.sample(range(1, 9_999), count):
@@ -313,12 +315,25 @@ def _windows(draw: random.Random, count: int) -> Draw:
     return Draw(files=(("data/prices.csv", data),), tables=(table,))
 
 
+BERLIN = (
+    (date(2025, 1, 15), True),
+    (date(2025, 7, 1), False),
+    (date(2025, 3, 29), True),
+    (date(2025, 3, 31), False),
+    (date(2025, 10, 25), False),
+    (date(2025, 10, 27), True),
+    (date(2024, 10, 26), False),
+    (date(2024, 3, 30), True),
+)
+"""Days, also close to a change of the clock, and whether Berlin has winter time all day."""
+
+
 def _zones(draw: random.Random, count: int) -> Draw:
     lines, rows = [], []
     for at, number in enumerate(draw.sample(range(1, 9_999), count)):
-        winter = draw.random() < 0.5
-        clock = datetime(2025, 1 if winter else 7, draw.randint(2, 30), draw.randint(0, 23), draw.randint(0, 59), 7)
         form = at % 4
+        day, winter = BERLIN[at // 4 % len(BERLIN)]
+        clock = datetime.combine(day, time(draw.randint(0, 23), draw.randint(0, 59), 7))
         ahead = (timedelta(0), timedelta(hours=5, minutes=30), -timedelta(hours=8), timedelta(hours=1 if winter else 2))
         shown = (f"{clock:%Y-%m-%dT%H:%M:%S}Z", f"{clock:%Y-%m-%dT%H:%M:%S}+05:30", f"{clock}-08:00", str(clock))
         lines.append((str(number), shown[form]))
@@ -392,7 +407,7 @@ def _totals(draw: random.Random, count: int) -> Draw:
 
 
 def _counts(draw: random.Random, count: int) -> Draw:
-    bad = ("n/a", "", "twelve", "9999999999", "1O", "--")
+    bad = ("n/a", "", "12.5", "twelve", "9999999999", "1O", "--")
     lines, rows = [], []
     for at, number in enumerate(draw.sample(range(1, 9_999), count)):
         text = bad[at // 4 % len(bad)] if at % 4 == 3 else str(draw.randint(-40, 90_000))

@@ -7,6 +7,7 @@ launched in a fresh sandbox, with inputs that are not in the prompt. What is rig
 import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from upskill.checks.plugin import FileRefused, Finding, Inspection, Json, Limits, Sandbox, SandboxSpec
 from upskill_gpu.kernel_source import NotAKernel, require_kernel
@@ -58,7 +59,7 @@ class CudaSimulated:
 
 def _launched(sandbox: Sandbox, source: bytes, task: Task, launches: Sequence[Launch]) -> Finding:
     sandbox.put({FILE: source})
-    work = {
+    work: dict[str, Any] = {
         "kernel": task.kernel,
         "launches": [
             {
@@ -70,6 +71,9 @@ def _launched(sandbox: Sandbox, source: bytes, task: Task, launches: Sequence[La
             for at, launch in enumerate(launches)
         ],
     }
+    through_shared = "cuda.shared.array" in task.uses
+    if through_shared:
+        work["launches"].append({**work["launches"][-1], "disconnected": True})
     command = [PYTHON, "-I", "-B", f"{HARNESS.target}/simulate.py"]
     ran = sandbox.run(command, seconds=SECONDS, stdin=json.dumps(work).encode())
     if ran.ended == "gone":
@@ -82,7 +86,11 @@ def _launched(sandbox: Sandbox, source: bytes, task: Task, launches: Sequence[La
         result = json.loads(sandbox.read("result.json", most_bytes=MOST_RESULT_BYTES))
     except (FileNotFoundError, FileRefused, ValueError, RecursionError):
         return Finding(False, "the launches gave no result")
-    return _judged(result, launches)
+    last = result["launches"].pop() if through_shared and isinstance(result, dict) and result.get("launches") else None
+    found = _judged(result, launches)
+    if found.passed and last is not None and _problem(launches[-1], last) is None:
+        return Finding(False, "the result does not depend on what is written to shared memory, which the task asks for")
+    return found
 
 
 def _judged(result: object, launches: Sequence[Launch]) -> Finding:

@@ -30,6 +30,9 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKe
 SHARED_BYTES = 49_152
 MOST_ACCESSES = 300_000
 LOCAL_BYTES = 65_536
+STALE = 77
+"""What shared arrays hold, and keep, in a launch in which nothing can be written to them."""
+DISCONNECTED = False
 POISON = {"f": math.nan, "i": -77_777, "u": 77_777, "b": True}
 
 
@@ -133,6 +136,8 @@ def watched_set(self, index, value):
     places = index if isinstance(index, tuple) else (index,)
     if len(places) != array.ndim:
         raise KernelFault("the kernel assigns to a whole row at once")
+    if DISCONNECTED and address_of(array, index) in WATCHER.owned:
+        return
     plain_set(self._item, index, value)
     WATCHER.note(array, index, "write", array[index])
 
@@ -147,7 +152,7 @@ def poisoned(shape, dtype, most_bytes):
     if math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize > most_bytes:
         raise KernelFault(f"the kernel has an array of more than {most_bytes} bytes")
     array = np.empty(shape, dtype)
-    array[...] = POISON[array.dtype.kind]
+    array[...] = STALE if DISCONNECTED else POISON[array.dtype.kind]
     return array
 
 
@@ -273,8 +278,9 @@ def in_words(error):
 
 
 def launched(kernel, launch):
-    global WATCHER, ORDER
+    global WATCHER, ORDER, DISCONNECTED
     WATCHER, ORDER = Watcher(), random.Random(launch["seed"])
+    DISCONNECTED = launch.get("disconnected", False)
     arguments = [argument(one) for one in launch["arguments"]]
     try:
         kernel[tuple(launch["grid"]), tuple(launch["block"])](*arguments)

@@ -1,7 +1,7 @@
 """Runs inside a second sandbox, in which no program of the model ever ran: prints what is in Parquet files.
 
 Reads from standard input a list of `{"name", "files", "most_rows"}` and prints for each table its columns, rows (as
-text), number of rows and compressions, or the error with which DuckDB refused the file. Decides nothing.
+text), the columns that the files hold themselves, the number of rows and the compressions, or the error with which DuckDB refused the file. Decides nothing.
 """
 
 import json
@@ -33,7 +33,13 @@ def table(database: duckdb.DuckDBPyConnection, wanted: dict[str, Any]) -> dict[s
     counted = database.execute("SELECT sum(num_rows)::BIGINT FROM parquet_file_metadata($files)", {"files": files})
     rows = counted.fetchall()[0][0]
     compressions = database.execute("SELECT DISTINCT compression FROM parquet_metadata($files)", {"files": files})
-    found = {"columns": columns, "count": rows, "compressions": sorted(str(one) for (one,) in compressions.fetchall())}
+    inside = database.execute(f"DESCRIBE FROM {source}", {"files": files, "hive": False}).fetchall()
+    found = {
+        "columns": columns,
+        "inside": [name for name, *_ in inside],
+        "count": rows,
+        "compressions": sorted(str(one) for (one,) in compressions.fetchall()),
+    }
     if rows > wanted["most_rows"] or len(columns) > MOST_COLUMNS:
         return found
     values = ", ".join(shown(name, kind) for name, kind in columns)
