@@ -1,4 +1,4 @@
-"""Writes what was measured into `gallery/README.md`, from the runs in `gallery/measured`: `python -m tools.gallery_page`."""
+"""Writes the table of the runs in `gallery/measured` into `gallery/README.md`: `python -m tools.gallery_page`."""
 
 import json
 from typing import Any

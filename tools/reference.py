@@ -13,6 +13,7 @@ import click
 
 from tools.definitions import class_fields
 from tools.file_formats import evaluation_tables, formats_page
+from tools.page_parts import with_part
 from tools.python_api import python_api_page
 from upskill import settings
 from upskill.checks import KINDS

@@ -1,7 +1,8 @@
 """Runs inside a second sandbox, in which no program of the model ever ran: prints what is in Parquet files.
 
 Reads from standard input a list of `{"name", "files", "most_rows"}` and prints for each table its columns, rows (as
-text), the columns that the files hold themselves, the number of rows and the compressions, or the error with which DuckDB refused the file. Decides nothing.
+text), the columns that the files hold themselves, the number of rows and the compressions, or the error with which
+DuckDB refused the file. Decides nothing.
 """
 
 import json
