@@ -1,0 +1,202 @@
+"""A sweep: many jobs with one plan, and what is kept of each. Knows neither files nor engines."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal
+
+from upskill.domain.digest import digest_of
+from upskill.domain.job import Caps, JobError, JobSpending
+
+PLAN_FORMAT: Literal["upskill.sweep-plan/1"] = "upskill.sweep-plan/1"
+SWEEP_RESULT_FORMAT: Literal["upskill.sweep-result/1"] = "upskill.sweep-result/1"
+USED_SHARE = 0.9
+"""Of a provider's rate limit: workers that share it without talking to each other must stay below it."""
+Logs = Literal["all", "failures", "none"]
+"""Which logs of the engine are kept: of all jobs, of those without a valid result, or of none."""
+
+_STRICT = {"extra": "forbid", "allow_inf_nan": False}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateLimit:
+    """What a provider accepts from one account. `None` is no limit."""
+
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = _STRICT
+
+    requests_per_minute: float | None = None
+    output_tokens_per_minute: float | None = None
+
+    def __post_init__(self) -> None:
+        for limit in (self.requests_per_minute, self.output_tokens_per_minute):
+            if limit is not None and not 0 < limit < math.inf:
+                raise ValueError(f"a rate limit must be above 0 and finite, not {limit:g}")
+
+    def share(self, workers: int) -> "RateLimit":
+        """The part of one of so many workers."""
+        part = USED_SHARE / workers
+        requests, tokens = self.requests_per_minute, self.output_tokens_per_minute
+        return RateLimit(
+            requests_per_minute=None if requests is None else requests * part,
+            output_tokens_per_minute=None if tokens is None else tokens * part,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedJob:
+    """One skill on a group of models, as it stands in the plan of a sweep."""
+
+    id: str
+    """Made of everything that decides what is measured: equal ids measure the same."""
+    skill: str
+    """The skill as the manifest names it, for people."""
+    name: str
+    """The skill's own name."""
+    version: str
+    """The digest of the skill."""
+    input: str
+    """The digest of the archive that holds the skill and its cases."""
+    case_file: str | None = None
+    """Inside the archive; `None` for the cases in the skill folder."""
+    cases: int
+    students: tuple[str, ...]
+    calls_expected: int
+    calls_at_most: int
+    cost_expected: float | None
+    cost_at_most: float | None
+    """Dollars; `None` where a price is unknown."""
+    earlier: tuple[str, ...] = ()
+    """Ids of jobs of this folder that measured other versions of this skill: those were looks at the same cases."""
+    confirms: str | None = None
+    """The id of the job whose winners are measured a second time, with fresh answers."""
+
+    def confirmation(self, winners: Iterable[str], *, seed: int) -> "PlannedJob":
+        """The job that measures the winners of this one again. Expected calls and cost are a share of this one's."""
+        students = tuple(student for student in self.students if student in set(winners))
+        share = len(students) / len(self.students)
+        return replace(
+            self,
+            id=digest_of(["confirms", self.id, students, seed])[:32],
+            students=students,
+            calls_expected=math.ceil(self.calls_expected * share),
+            calls_at_most=math.ceil(self.calls_at_most * share),
+            cost_expected=None if self.cost_expected is None else self.cost_expected * share,
+            # A student may be dearer than its share: only the whole is an upper bound.
+            cost_at_most=self.cost_at_most,
+            earlier=(),
+            confirms=self.id,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """A skill of the manifest that no job can measure, and why."""
+
+    skill: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepPlan:
+    """What all jobs of a sweep have in common. The jobs themselves are in a file beside it, one per line."""
+
+    format: Literal["upskill.sweep-plan/1"] = PLAN_FORMAT
+    groups: tuple[tuple[str, ...], ...]
+    harness: str = "auto"
+    runs: int | None = None
+    """Repeats of each case in a fixed design; `None` for the sequential design."""
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """As in a job."""
+    caps: Caps = field(default_factory=Caps)
+    """For the whole sweep."""
+    limits: Mapping[str, RateLimit] = field(default_factory=dict)
+    """By model, for the whole sweep."""
+    confirm: bool = True
+    logs: Logs = "failures"
+    made_at: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Assignment:
+    """What a worker is given: one job, where it is kept, and what it may spend."""
+
+    at: str
+    """The sweep folder: a path or a URL."""
+    plan: SweepPlan
+    job: PlannedJob
+    caps: Caps
+    """Reserved for this attempt alone."""
+    limits: Mapping[str, RateLimit] = field(default_factory=dict)
+    """This worker's share, by model."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptBegun:
+    """Kept before the first call of an attempt: what may be spent in it."""
+
+    caps: Caps
+    host: str
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptEnd:
+    """How an attempt ended. An attempt that has none was killed: it is charged in full."""
+
+    id: str
+    """Of the job."""
+    attempt: str
+    done: bool
+    """Whether the job has a result, by this attempt or by another."""
+    spending: JobSpending = field(default_factory=JobSpending)
+    """Of this attempt alone."""
+    verdicts: Mapping[str, str] = field(default_factory=dict)
+    """By student."""
+    evaluation: Mapping[str, Any] | None = None
+    """Where there is one and it is not the result: it was cut short, or an answer too many was lost."""
+    why: str | None = None
+    """Why there is no result, in a line."""
+    error: JobError | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One scored answer, as the table over all jobs has it."""
+
+    student: str
+    case: str
+    arm: str
+    repeat: int
+    passed: bool
+    calls: int
+    cost: float | None
+
+
+ROW_FIELDS = tuple(one.name for one in fields(Row))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepResult:
+    """The one result of a job: written once, never replaced."""
+
+    format: Literal["upskill.sweep-result/1"] = SWEEP_RESULT_FORMAT
+    id: str
+    skill: str
+    name: str
+    version: str
+    students: tuple[str, ...]
+    attempt: str
+    """The attempt that wrote it: its run folder is `attempts/ID/ATTEMPT/run`."""
+    evaluation: Mapping[str, Any]
+    """The object of `upskill eval --json`."""
+    rows: tuple[tuple[Any, ...], ...]
+    """Every scored answer once, as the values of `Row` in the order of `ROW_FIELDS`."""
+    looks: tuple[Mapping[str, Any], ...] = ()
+    """The lines of the ledger that this evaluation wrote."""
+    spending: JobSpending
+    """Of this attempt alone."""
+    charged: JobSpending
+    """Of all attempts, each killed one with everything that was reserved for it."""
+    confirms: str | None = None
+    finished_at: str

@@ -1,0 +1,153 @@
+"""The folder of a sweep: its plan, the archives that jobs read, attempts, and results that are written once.
+
+plan.json  jobs.jsonl  refused.jsonl     replaced by each `upskill sweep plan`
+inputs/DIGEST.tar                        a skill with its cases, by content
+results/ID.json                          created once: a job is done if it is there
+attempts/ID/ATTEMPT/begun.json           before the first call
+attempts/ID/ATTEMPT/000001.jsonl         scored and errored answers as they came
+attempts/ID/ATTEMPT/ended.json           an attempt without it was killed, or still runs
+attempts/ID/ATTEMPT/run/                 the run folder of an attempt that ended
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from upskill.domain import Trial
+from upskill.domain.sweep import (
+    Assignment,
+    AttemptBegun,
+    AttemptEnd,
+    PlannedJob,
+    Refused,
+    SweepPlan,
+    SweepResult,
+)
+from upskill.domain.text import on_one_line
+from upskill.errors import EngineError, UsageError
+from upskill.settings.values import without_secrets
+from upskill.storage.objects import Objects
+from upskill.storage.records import first_problem
+from upskill.storage.trial_log import UnreadableTrial, trial_from_json
+
+T = TypeVar("T")
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {
+    one: TypeAdapter(one) for one in (Assignment, AttemptBegun, AttemptEnd, PlannedJob, Refused, SweepPlan, SweepResult)
+}
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def value_text(value: object) -> str:
+    """A value of a sweep as one line of JSON."""
+    text: bytes = _ADAPTERS[type(value)].dump_json(value)
+    return text.decode()
+
+
+def value_from_text(kind: type[T], text: str | bytes, *, where: str) -> T:
+    """The value in a text. Raises `EngineError`, with the place, where it cannot be read."""
+    try:
+        value: T = _ADAPTERS[kind].validate_json(text)
+    except ValidationError as error:
+        raise EngineError(on_one_line(f"{where}: cannot be read: {first_problem(error)}")) from None
+    return value
+
+
+class SweepFolder:
+    """What is kept of a sweep, in a local folder or a bucket."""
+
+    def __init__(self, place: str) -> None:
+        self.objects = Objects(place)
+        self.place = without_secrets(place)
+
+    def write_plan(self, plan: SweepPlan, jobs: Iterable[PlannedJob], refused: Iterable[Refused]) -> None:
+        """Replace the plan. `plan.json` comes last: without it there is no plan."""
+        self.objects.replace("jobs.jsonl", _lines(jobs))
+        self.objects.replace("refused.jsonl", _lines(refused))
+        self.objects.replace("plan.json", (value_text(plan) + "\n").encode())
+
+    def plan(self) -> SweepPlan:
+        """The plan. Raises `UsageError` where there is none."""
+        data = self.objects.read("plan.json")
+        if data is None:
+            raise UsageError(
+                f"{self.place}: is not the folder of a sweep (it has no plan.json)",
+                hint=f"make a plan with `upskill sweep plan FILE --at {self.place}`",
+            )
+        return value_from_text(SweepPlan, data, where=f"{self.place}/plan.json")
+
+    def jobs(self) -> list[PlannedJob]:
+        """The jobs of the plan."""
+        return self._listed(PlannedJob, "jobs.jsonl")
+
+    def refused(self) -> list[Refused]:
+        """The skills that no job can measure."""
+        return self._listed(Refused, "refused.jsonl")
+
+    def _listed(self, kind: type[T], name: str) -> list[T]:
+        data = self.objects.read(name) or b""
+        lines = enumerate(data.splitlines(), 1)
+        return [value_from_text(kind, line, where=f"{self.place}/{name}: line {number}") for number, line in lines]
+
+    def done(self) -> set[str]:
+        """The ids of all jobs that have a result, planned ones and others."""
+        names = (name.removeprefix("results/").removesuffix(".json") for name in self.objects.names("results"))
+        return {name for name in names if _ID.fullmatch(name)}
+
+    def result(self, job: str) -> SweepResult | None:
+        """The result of a job; `None` where it has none."""
+        name = result_name(job)
+        data = self.objects.read(name)
+        return None if data is None else self._result(job, data)
+
+    def results(self, jobs: Iterable[str]) -> Iterator[SweepResult]:
+        """The results of these jobs that are there."""
+        names = {result_name(job): job for job in jobs}
+        for name, data in self.objects.read_all(list(names)):
+            yield self._result(names[name], data)
+
+    def _result(self, job: str, data: bytes) -> SweepResult:
+        where = f"{self.place}/{result_name(job)}"
+        result = value_from_text(SweepResult, data, where=where)
+        if result.id != job:
+            raise EngineError(f"{where}: is the result of another job ({on_one_line(result.id)})")
+        return result
+
+    def attempts(self, job: str) -> dict[str, list[str]]:
+        """The names of the files of each attempt at a job, oldest attempt first."""
+        found: dict[str, list[str]] = {}
+        for name in self.objects.names(f"attempts/{job}"):
+            parts = name.split("/")
+            if len(parts) > 3:
+                found.setdefault(parts[2], []).append("/".join(parts[3:]))
+        return found
+
+    def begun(self, job: str, attempt: str) -> AttemptBegun | None:
+        name = f"attempts/{job}/{attempt}/begun.json"
+        data = self.objects.read(name)
+        return None if data is None else value_from_text(AttemptBegun, data, where=f"{self.place}/{name}")
+
+    def ended(self, job: str, attempt: str) -> AttemptEnd | None:
+        name = f"attempts/{job}/{attempt}/ended.json"
+        data = self.objects.read(name)
+        return None if data is None else value_from_text(AttemptEnd, data, where=f"{self.place}/{name}")
+
+    def trials(self, job: str, attempt: str, files: Iterable[str]) -> Iterator[Trial]:
+        """The answers that an attempt kept, in the order they came."""
+        names = [f"attempts/{job}/{attempt}/{name}" for name in sorted(files) if name.endswith(".jsonl")]
+        for name, data in self.objects.read_all([one for one in names if "/run/" not in one]):
+            for number, line in enumerate(data.splitlines(), 1):
+                try:
+                    yield trial_from_json(line)
+                except UnreadableTrial as error:
+                    raise EngineError(f"{self.place}/{name}: line {number} is damaged: {error}") from None
+
+
+def result_name(job: str) -> str:
+    """The name of the result of a job."""
+    return f"results/{job}.json"
+
+
+def _lines(values: Iterable[object]) -> bytes:
+    return "".join(value_text(value) + "\n" for value in values).encode()
