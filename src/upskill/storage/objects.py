@@ -91,7 +91,7 @@ class Objects:
 
 
 def _file_system(place: str) -> tuple[Any, str]:
-    import fsspec  # takes a tenth of a second
+    import fsspec  # type: ignore[import-untyped]  # takes a tenth of a second
 
     try:
         # Listings are not cached: others write to the same place.
