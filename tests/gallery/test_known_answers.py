@@ -8,7 +8,9 @@ from collections import Counter
 from itertools import groupby
 
 import pytest
+from tools import gallery_page
 from tools.gallery import (
+    GALLERY,
     KNOWLEDGE,
     Graded,
     KnownAnswer,
@@ -20,6 +22,7 @@ from tools.gallery import (
 )
 
 from upskill.checks import needs
+from upskill.workflows.verify_skill import verify_skill
 
 SKILLS = skill_names()
 CASES_SAMPLED = 3
@@ -98,3 +101,14 @@ def test_programs_are_graded_as_they_must_be(skill: str) -> None:
 def test_all_programs_are_graded_as_they_must_be(skill: str) -> None:
     graded = list(grade_all(known for known in known_answers(skill) if _runs_programs(known)))
     assert _problems(graded) == [], summary(graded)
+
+
+def test_the_page_shows_the_runs_that_are_kept() -> None:
+    assert gallery_page.PAGE.read_text(encoding="utf-8") == gallery_page.page()
+
+
+@pytest.mark.parametrize("skill", SKILLS)
+def test_the_evidence_holds(skill: str) -> None:
+    found = verify_skill(GALLERY / skill)
+    assert found.results
+    assert found.verified
