@@ -360,8 +360,9 @@ def _writes(admin: Session, tables: dict[str, int], before: Facts, start: str) -
 
     The write-ahead log has a record for each written row. A subtransaction has the commit time of its transaction.
     """
-    if admin.run(f"SELECT pg_current_wal_flush_lsn() <= '{start}'")[0][0] == "t":
-        return {name: [0, 0, 0] for name in tables}
+    admin.run(
+        "UPDATE observer.secret SET word = word"
+    )  # its commit completes the log on disk, which is what can be read
     writes: Facts = {}
     for name, oid in tables.items():
         changed = " UNION ALL ".join(
