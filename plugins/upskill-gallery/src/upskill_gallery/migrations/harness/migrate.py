@@ -90,8 +90,9 @@ class Observed:
 
     def close(self) -> None:
         """End all sessions."""
-        for session in (self.session, *self.writers):
-            session.close()
+        self.session.close()
+        for writer in self.writers:
+            writer.close()
 
     def _watched(self, statement: str, facts: Facts) -> None:
         """One in a transaction. If it fails with writers in its way, it is tried without: it may not want to wait."""
