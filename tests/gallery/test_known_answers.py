@@ -37,7 +37,8 @@ def _sample(skill: str) -> list[KnownAnswer]:
     """Of the first cases, the last and one between them the reference; of these and all others one wrong answer."""
     slow = [known for known in known_answers(skill) if _runs_programs(known)]
     cases = [
-        list(answers) for _, answers in groupby((one for one in slow if one.sort != "cheat"), lambda one: one.case)
+        list(answers)
+        for _, answers in groupby((one for one in slow if one.sort in {"reference", "wrong"}), lambda one: one.case)
     ]
     step = max(1, len(cases) // CASES_SAMPLED)
     sampled = [one for answers in cases[::step] for one in answers if one.sort == "reference"]
