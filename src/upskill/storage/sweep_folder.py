@@ -35,6 +35,7 @@ from upskill.errors import EngineError, UsageError
 from upskill.settings.values import without_secrets
 from upskill.storage.objects import Objects
 from upskill.storage.records import first_problem
+from upskill.storage.skill_archive import archive_digest
 from upskill.storage.trial_log import UnreadableTrial, trial_from_json
 
 T = TypeVar("T")
@@ -119,6 +120,24 @@ class SweepFolder:
         lines = enumerate(data.splitlines(), 1)
         return [value_from_text(kind, line, where=f"{self.place}/{name}: line {number}") for number, line in lines]
 
+    def keep_input(self, archive: bytes) -> str:
+        """Keep the archive of a skill, unless it is there. Returns its digest, by which jobs name it."""
+        digest = archive_digest(archive)
+        self.objects.create(input_name(digest), archive)
+        return digest
+
+    def input(self, digest: str) -> bytes:
+        """The archive of a skill, byte for byte as it was kept."""
+        name = input_name(digest)
+        data = self.objects.read(name)
+        if data is None or archive_digest(data) != digest:
+            what = "is missing" if data is None else "is damaged"
+            raise EngineError(
+                on_one_line(f"{self.place}/{name}: the archive of a skill {what}"),
+                hint=f"make the plan again: upskill sweep plan FILE --at {self.place}",
+            )
+        return data
+
     def done(self) -> set[str]:
         """The ids of all jobs that have a result, planned ones and others."""
         names = (name.removeprefix("results/").removesuffix(".json") for name in self.objects.names("results"))
@@ -193,6 +212,11 @@ class SweepFolder:
 def result_name(job: str) -> str:
     """The name of the result of a job."""
     return f"results/{job}.json"
+
+
+def input_name(digest: str) -> str:
+    """The name of the archive of a skill."""
+    return f"inputs/{digest}.tar"
 
 
 def _lines(values: Iterable[object]) -> bytes:
