@@ -7,12 +7,13 @@ a URL, and fsspec knows how.
 import errno
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
@@ -52,6 +53,10 @@ class Objects:
         """Write an object, whole or not at all, whether it is there or not."""
         self._explained(name, lambda: self._store.replace(name, data))
 
+    def upload(self, name: str, file: Path) -> None:
+        """Write an object from a file that may be larger than memory, whether it is there or not."""
+        self._explained(name, lambda: self._store.upload(name, file))
+
     def read(self, name: str) -> bytes | None:
         """The bytes of an object; `None` if it is not there."""
         return self._explained(name, lambda: self._store.read(name))
@@ -68,6 +73,10 @@ class Objects:
     def names(self, below: str) -> list[str]:
         """The names of all objects below a name, sorted; none where there is no such folder."""
         return self._explained(below, lambda: sorted(self._store.names(below)))
+
+    def folders(self, below: str) -> list[str]:
+        """The names of what lies directly below a name, without what is deeper; sorted."""
+        return self._explained(below, lambda: sorted(self._store.folders(below)))
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove objects; a missing one is no error."""
@@ -106,7 +115,11 @@ class _Store(Protocol):
 
     def read(self, name: str) -> bytes | None: ...
 
+    def upload(self, name: str, file: Path) -> None: ...
+
     def names(self, below: str) -> Iterator[str]: ...
+
+    def folders(self, below: str) -> Iterator[str]: ...
 
     def remove(self, name: str) -> None: ...
 
@@ -121,7 +134,7 @@ class _Folder:
         path = self._root / name
         if path.exists():
             return False
-        with _written_beside(path, data) as beside:
+        with _beside(path, lambda file: file.write(data)) as beside:
             try:
                 os.link(beside, path)  # fails if the name is taken, and never leaves half an object
             except FileExistsError:
@@ -137,7 +150,12 @@ class _Folder:
 
     def replace(self, name: str, data: bytes) -> None:
         path = self._root / name
-        with _written_beside(path, data) as beside:
+        with _beside(path, lambda file: file.write(data)) as beside:
+            beside.replace(path)
+
+    def upload(self, name: str, file: Path) -> None:
+        path = self._root / name
+        with file.open("rb") as source, _beside(path, lambda target: shutil.copyfileobj(source, target)) as beside:
             beside.replace(path)
 
     def read(self, name: str) -> bytes | None:
@@ -155,18 +173,22 @@ class _Folder:
             folder = Path(where).relative_to(self._root).as_posix()
             yield from (f"{folder}/{file}" for file in files if not file.startswith("."))
 
+    def folders(self, below: str) -> Iterator[str]:
+        with suppress(FileNotFoundError), os.scandir(self._root / below) as children:
+            yield from (child.name for child in children if not child.name.startswith("."))
+
     def remove(self, name: str) -> None:
         (self._root / name).unlink(missing_ok=True)
 
 
 @contextmanager
-def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
-    """A file in the same folder with these bytes, on disk; removed at the end if it is still there."""
+def _beside(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[Path]:
+    """A file in the same folder, written and on disk; removed at the end if it is still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with beside.open("xb") as file:
-            file.write(data)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         yield beside
@@ -209,6 +231,9 @@ class _Url:
     def replace(self, name: str, data: bytes) -> None:
         self._files.pipe_file(self._path(name), data)
 
+    def upload(self, name: str, file: Path) -> None:
+        self._files.put_file(str(file), self._path(name))
+
     def read(self, name: str) -> bytes | None:
         try:
             return bytes(self._files.cat_file(self._path(name)))
@@ -219,6 +244,13 @@ class _Url:
         self._files.invalidate_cache()
         for path in self._files.find(self._path(below)):
             yield path[len(self._root) + 1 :]
+
+    def folders(self, below: str) -> Iterator[str]:
+        self._files.invalidate_cache()
+        with suppress(FileNotFoundError):
+            for path in self._files.ls(self._path(below), detail=False):
+                if name := path.rstrip("/")[len(self._path(below)) + 1 :]:
+                    yield name
 
     def remove(self, name: str) -> None:
         with suppress(FileNotFoundError):
