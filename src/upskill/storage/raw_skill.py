@@ -20,19 +20,17 @@ class _NoDigest(Exception):
 
 
 def raw_digest(folder: Path, case_file: Path | None = None) -> str | None:
-    """The digest of all names and bytes in a folder, cases included, of its own name, and of a case file.
+    """The digest of all names and bytes in a folder, cases included, and of the bytes of a case file.
 
     `None` where it has none: a link is in it, it cannot be read, or it is larger than a skill usually is.
     """
     reading = _Reading()
     try:
-        # Not `resolve`, which asks for every folder above: this is done for ten thousand skills.
         if folder.is_symlink():
             return None
-        reading.add_text(os.path.basename(os.path.abspath(folder)))
         reading.add_folder(str(folder), "")
         if case_file is not None:
-            reading.add_file(str(case_file), f"//{case_file.name}")
+            reading.add_file(str(case_file), "//")  # no name in a folder is like this
     except (_NoDigest, OSError, UnicodeEncodeError):
         return None
     return reading.digest.hexdigest()

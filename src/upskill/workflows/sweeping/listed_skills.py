@@ -51,7 +51,8 @@ def _matching(manifest: Manifest, pattern: str) -> Iterator[ListedSkill]:
     deep = "**" in pattern
     if not has_magic(pattern) and not (root / pattern).exists():
         raise UsageError(f"{manifest.path}: {on_one_line(pattern)!r} in `skills` does not exist")
-    for name in sorted(iglob(pattern, root_dir=root, recursive=True)):
+    # Unlike `Path.glob` it leaves out hidden folders.
+    for name in sorted(iglob(pattern, root_dir=root, recursive=True)):  # noqa: PTH207
         path = name.removesuffix(SKILL_FILE) if name.replace(os.sep, "/").endswith(f"/{SKILL_FILE}") else name
         shown = os.path.normpath(path).replace(os.sep, "/")
         folder = root / shown
