@@ -87,7 +87,9 @@ class Refused:
     skill: str
     why: str
     students: tuple[str, ...] = ()
-    """Where only these models cannot be asked; empty for all."""
+    """The models that cannot be asked about it; empty for all."""
+    raw: str = ""
+    """As of a job, where the reason is in the bytes alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

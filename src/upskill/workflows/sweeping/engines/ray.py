@@ -158,4 +158,3 @@ def _end(ray: Any, reference: Any) -> str | Lost:
 
 def _short(error: BaseException) -> str:
     return on_one_line(str(error))[:_LONGEST_REASON]
-
