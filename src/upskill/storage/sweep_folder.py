@@ -93,6 +93,9 @@ class SweepFolder:
         self.objects.replace("refused.jsonl", _lines(refused))
         self.objects.replace("plan.json", (value_text(plan) + "\n").encode())
 
+    def has_plan(self) -> bool:
+        return self.objects.read("plan.json") is not None
+
     def plan(self) -> SweepPlan:
         """The plan. Raises `UsageError` where there is none."""
         data = self.objects.read("plan.json")
