@@ -89,6 +89,17 @@ class JobSpending:
     cost: float | None = 0.0
     """Dollars; `None` where a price is unknown."""
 
+    def __post_init__(self) -> None:
+        if not all(amount is None or 0 <= amount < math.inf for amount in (self.calls, self.tokens, self.cost)):
+            raise ValueError("what was spent must be at least 0 and finite")
+
+    def __add__(self, other: "JobSpending") -> "JobSpending":
+        return JobSpending(
+            calls=self.calls + other.calls,
+            tokens=self.tokens + other.tokens,
+            cost=None if self.cost is None or other.cost is None else self.cost + other.cost,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobResult:

@@ -132,6 +132,10 @@ class SweepPlan:
     basis: str = ""
     """The digest of everything but the skills that decides what is planned."""
 
+    def seed_of(self, job: PlannedJob) -> int:
+        """Cases come in another order where winners are measured again."""
+        return self.seed if job.confirms is None else self.seed + 1
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assignment:
@@ -154,6 +158,12 @@ class AttemptBegun:
     caps: Caps
     host: str
     at: str
+
+    @property
+    def charge(self) -> JobSpending:
+        """What the attempt is charged with where nobody knows how it ended: all that it might have spent."""
+        caps = self.caps
+        return JobSpending(calls=caps.max_calls or 0, tokens=caps.max_total_tokens or 0, cost=caps.max_cost)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from upskill.domain.job import Caps
-from upskill.domain.sweep import USED_SHARE, PlannedJob, RateLimit
+from upskill.domain.rate_limit import USED_SHARE, RateLimit
+from upskill.domain.sweep import PlannedJob
 from upskill.domain.text import count
 from upskill.workflows.sweeping.budget import Amount, all_of, reserve_for
 
