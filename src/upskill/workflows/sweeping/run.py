@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from upskill.domain.job import Caps
 from upskill.domain.sweep import Assignment, AttemptEnd, PlannedJob, ResultSummary
 from upskill.domain.text import count
 from upskill.interruption import interrupts_stop
 from upskill.storage.sweep_folder import SweepFolder, value_from_text, value_text
-from upskill.workflows.sweeping.budget import Amount, SweepBudget, reserve_for, shard_caps, spent
+from upskill.workflows.sweeping.budget import SweepBudget, reserve_for, shard_caps, spent
 from upskill.workflows.sweeping.engines import Engine, Lost
 from upskill.workflows.sweeping.standing import MOST_ATTEMPTS, Shard, Standing, confirmation_of, shard_of
 
@@ -115,6 +114,9 @@ class SweepRun:
         self._unanswered = self._unanswered + 1 if not ended.done and not ended.spending.tokens else 0
         if ended.done:
             self._finish(job, ended, folder)
+            return
+        if self.interrupted:
+            self.waiting.appendleft(job)
             return
         why = ended.why or (ended.error.message if ended.error is not None else "it ended early")
         self.failed[identity] = Unfinished(job=job, why=why)
