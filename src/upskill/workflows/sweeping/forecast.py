@@ -1,11 +1,12 @@
-"""What a sweep will take: calls, dollars, hours at the limits of the providers, and what of these binds. Only counts."""
+"""What a sweep will take: calls, dollars, hours at the limits of the providers, and what of these binds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from upskill.domain.job import Caps
-from upskill.domain.sweep import USED_SHARE, PlannedJob, RateLimit
+from upskill.domain.rate_limit import USED_SHARE, RateLimit
+from upskill.domain.sweep import PlannedJob
 from upskill.domain.text import count
 from upskill.workflows.sweeping.budget import Amount, all_of, reserve_for
 
