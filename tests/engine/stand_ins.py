@@ -12,7 +12,7 @@ def work(text: str) -> str:
     order = json.loads(text)
     begun = Path(order["at"], f"{order['id']}-{os.getpid()}-{time.monotonic_ns()}")
     begun.touch()
-    print("a worker prints this on stdout")
+    sys.stdout.write("a worker prints this on stdout\n")
     match order["do"]:
         case "answer":
             return json.dumps({"id": order["id"], "pid": os.getpid()})

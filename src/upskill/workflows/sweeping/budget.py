@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from upskill.domain.job import Caps, JobSpending
 from upskill.domain.sweep import PlannedJob
+from upskill.reporting import dollars
 
 RETRY_SHARE = 0.25
 RETRY_CALLS = 4
@@ -30,7 +31,7 @@ class Amount:
     def beyond(self, caps: Caps) -> str | None:
         """The cap that does not allow this, in words; `None` where all do."""
         if caps.max_cost is not None and self.cost > caps.max_cost:
-            return f"${caps.max_cost:,.2f}"
+            return dollars(caps.max_cost)
         if caps.max_calls is not None and self.calls > caps.max_calls:
             return f"{caps.max_calls:,} calls"
         if caps.max_total_tokens is not None and self.tokens > caps.max_total_tokens:

@@ -41,6 +41,8 @@ class SweepRun:
     budget: SweepBudget
     waiting: deque[PlannedJob]
     running: dict[str, PlannedJob] = field(default_factory=dict)
+    jobs: dict[str, PlannedJob] = field(default_factory=dict)
+    """Everything that is known of this part, by id."""
     results: dict[str, ResultSummary] = field(default_factory=dict)
     """Of this part, by id."""
     failed: dict[str, Unfinished] = field(default_factory=dict)
@@ -151,6 +153,7 @@ class SweepRun:
         self.last = f"{job.name}: {found}{' (confirmation)' if job.confirms else ''}"
         confirmation = confirmation_of(job, result, self.standing.plan)
         if confirmation is not None and confirmation.id not in self.results:
+            self.jobs[confirmation.id] = confirmation
             self.waiting.appendleft(confirmation)  # first: a verdict that is confirmed is worth more than another one
 
 
@@ -186,8 +189,9 @@ def prepare_run(standing: Standing, *, at: str, shard: Shard, again: bool) -> Sw
         shard=shard,
         budget=SweepBudget(caps=caps, charged=charged[shard.number - 1]),
         waiting=deque(),
+        jobs={job.id: job for job in parts[shard.number - 1]},
     )
-    for job in parts[shard.number - 1]:
+    for job in run.jobs.values():
         tried = standing.attempts.get(job.id)
         if (result := standing.results.get(job.id)) is not None:
             run.results[job.id] = result
