@@ -9,6 +9,28 @@ from typing import Any, ClassVar, Literal
 JOB_FORMAT: Literal["upskill.job/1"] = "upskill.job/1"
 RESULT_FORMAT: Literal["upskill.job-result/1"] = "upskill.job-result/1"
 
+JOB_SETTINGS = frozenset(
+    {
+        "aliases",
+        "attempt_timeout_seconds",
+        "base_url",
+        "call_timeout_seconds",
+        "command_seconds",
+        "concurrency",
+        "judge",
+        "judge_is_student",
+        "max_output_tokens",
+        "max_retries",
+        "max_retry_wait_seconds",
+        "max_trial_minutes",
+        "max_trial_tokens",
+        "max_turns",
+        "store_days",
+        "temperature",
+    }
+)
+"""Settings that a job may name. The others have a key of their own, or are not about an evaluation."""
+
 _STRICT = {"extra": "forbid", "allow_inf_nan": False}
 """Reading one of these from JSON refuses unknown keys."""
 

@@ -34,8 +34,9 @@ from upskill.workflows.evaluating.evaluate import ParentRun, evaluate
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.sweeping.bought import AttemptProgress, as_one_run, asked_for
-from upskill.workflows.sweeping.identity import job_id, planned_student
+from upskill.workflows.sweeping.conditions import planned_student
 from upskill.workflows.sweeping.job_settings import job_settings
+from upskill.workflows.sweeping.planned_skill import job_id
 
 _CUT_SHORT = frozenset({"cap reached", "endpoint down", "interrupted"})
 

@@ -1,4 +1,4 @@
-"""What a sweep will take: calls, dollars, hours at the limits of the providers, and what of these binds. Only counts."""
+"""What a sweep will take: calls, dollars, hours at the limits of the providers, and what of these binds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,30 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from upskill.domain.job import Caps
+from upskill.domain.job import JOB_SETTINGS, Caps
 from upskill.errors import UsageError
 from upskill.settings import ResolvedSettings, settings_from
 
-JOB_SETTINGS = frozenset(
-    {
-        "aliases",
-        "attempt_timeout_seconds",
-        "base_url",
-        "call_timeout_seconds",
-        "command_seconds",
-        "concurrency",
-        "judge",
-        "judge_is_student",
-        "max_output_tokens",
-        "max_retries",
-        "max_retry_wait_seconds",
-        "max_trial_minutes",
-        "max_trial_tokens",
-        "max_turns",
-        "temperature",
-    }
-)
-"""Settings that a plan may name. The others have a key of their own, or are not about an evaluation."""
 _OF_A_JOB = frozenset({"models", "harness", "seed"})
 
 

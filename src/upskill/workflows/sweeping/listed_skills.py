@@ -93,3 +93,8 @@ def _listed(manifest: Manifest, path: Path, line: bytes, *, where: str) -> Liste
         case_file=path.parent / cases if isinstance(cases, str) else None,
         digest=digest if isinstance(digest, str) else None,
     )
+
+
+def with_folder(raw: str | None, listed: ListedSkill) -> str | None:
+    """Names the bytes of a skill that does not say its name: the name of its folder counts."""
+    return None if raw is None else f"{raw}/{listed.folder.absolute().name}"

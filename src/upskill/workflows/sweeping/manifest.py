@@ -8,13 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from upskill.domain.job import Caps
+from upskill.domain.job import JOB_SETTINGS, Caps
 from upskill.domain.rate_limit import RateLimit
 from upskill.domain.sweep import Logs
 from upskill.domain.text import on_one_line
 from upskill.errors import UsageError
 from upskill.settings import Settings, settings_from
-from upskill.workflows.sweeping.job_settings import JOB_SETTINGS
 
 MANIFEST_FORMAT: Literal["upskill.sweep/1"] = "upskill.sweep/1"
 MOST_BYTES = 10_000_000

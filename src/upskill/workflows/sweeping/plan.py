@@ -8,24 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.sweep import PlannedBefore, PlannedJob, PlannedStudent, Refused, SweepPlan
-from upskill.domain.text import on_one_line, shortened
-from upskill.errors import UpskillError, UsageError, WindowExceeded
+from upskill.domain.text import on_one_line
+from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel
 from upskill.models.preflight import ServersAskedOnce
-from upskill.redaction import redactor_from
 from upskill.settings import Settings
 from upskill.storage.raw_skill import raw_digest
-from upskill.storage.skill_archive import archive_bytes
 from upskill.storage.sweep_folder import SweepFolder, input_name
-from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare, student_endpoint
-from upskill.workflows.sweeping.identity import basis_of, job_id, planned_student
-from upskill.workflows.sweeping.listed_skills import ListedSkill, listed_skills
+from upskill.workflows.models import student_endpoint
+from upskill.workflows.sweeping.conditions import basis_of, planned_student
+from upskill.workflows.sweeping.listed_skills import ListedSkill, listed_skills, with_folder
 from upskill.workflows.sweeping.manifest import Manifest, read_manifest
 
-_MOST_WHY = 300
+if TYPE_CHECKING:
+    from upskill.workflows.sweeping.planned_skill import SkillPlanner
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,13 +183,14 @@ class _Planning:
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
+    _planner: "SkillPlanner | None" = None
 
     def add(self, listed: ListedSkill) -> None:
         """Plan one skill on every group, or keep why that is not possible."""
         raw = raw_digest(listed.folder, listed.case_file)
         refused: list[Refused] = []
         for group in self.manifest.groups:
-            job, why_not = self._known_before(raw, listed, group) or self._read(raw, listed, group)
+            job, why_not = self._known_before(raw, listed, group) or self.planner().plan(listed, group, raw=raw)
             refused += (replace(one, skill=listed.skill) for one in why_not)
             if job is None:
                 continue
@@ -205,67 +206,21 @@ class _Planning:
     def _known_before(
         self, raw: str | None, listed: ListedSkill, group: tuple[str, ...]
     ) -> tuple[PlannedJob | None, list[Refused]] | None:
-        return self.known.of(raw, group) or self.known.of(_with_folder(raw, listed), group)
+        return self.known.of(raw, group) or self.known.of(with_folder(raw, listed), group)
 
-    def _read(
-        self, raw: str | None, listed: ListedSkill, group: tuple[str, ...]
-    ) -> tuple[PlannedJob | None, list[Refused]]:
-        """Read the skill and its cases, check them as every evaluation does, and keep the archive."""
-        refused: list[Refused] = []
-        fitting = group
-        try:
-            try:
-                prepared = self._prepared(listed, group)
-            except WindowExceeded:
-                fitting = tuple(student for student in group if self._fits(student, listed, refused))
-                if not fitting:
-                    return None, [replace(one, raw=raw or "") for one in refused]
-                prepared = self._prepared(listed, fitting)
-            name = prepared.skill.frontmatter.get("name")
-            key = raw if isinstance(name, str) and name.strip() else _with_folder(raw, listed)
-            job = self._job(listed, prepared, raw=key)
-            if raw_digest(listed.folder, listed.case_file) != raw:
-                raise UsageError("it changed while it was being read")
-        except UpskillError as error:
-            return None, [Refused(skill=listed.skill, why=_why(error, listed), students=group)]
-        return job, [replace(one, raw=key or "") for one in refused]
+    def planner(self) -> "SkillPlanner":
+        if self._planner is None:
+            # Reads, checks and renders: all of that takes a second to import, and a plan without changes needs none.
+            from upskill.workflows.sweeping.planned_skill import SkillPlanner
 
-    def _prepared(self, listed: ListedSkill, group: tuple[str, ...]) -> PreparedEvaluation:
-        order = EvaluationOrder(
-            skill=listed.folder, case_file=listed.case_file, repeats=self.manifest.runs, searched=True
-        )
-        settings = replace(self.settings, models=group)
-        return prepare(order, settings, needs_keys=False, servers=self.servers)
-
-    def _fits(self, student: str, listed: ListedSkill, refused: list[Refused]) -> bool:
-        try:
-            self._prepared(listed, (student,))
-        except WindowExceeded as error:
-            refused.append(Refused(skill=listed.skill, why=_why(error, listed), students=(student,)))
-            return False
-        return True
-
-    def _job(self, listed: ListedSkill, prepared: PreparedEvaluation, *, raw: str | None) -> PlannedJob:
-        archive = archive_bytes(listed.folder, listed.case_file)
-        estimate = prepared.estimate
-        unpriced = all(student.price is None for student in prepared.plan.students)
-        return PlannedJob(
-            id=job_id(prepared, self.served),
-            skill=listed.skill,
-            name=prepared.skill.name,
-            version=prepared.skill.digest,
-            input=self.folder.keep_input(archive),
-            case_file=None if listed.case_file is None else f"cases/{listed.case_file.name}",
-            cases=len(prepared.plan.cases),
-            students=tuple(student.name for student in prepared.plan.students),
-            calls_expected=estimate.calls_expected,
-            calls_at_most=estimate.calls_at_most,
-            cost_expected=None if unpriced else estimate.price_expected,
-            cost_at_most=None if unpriced else estimate.price_at_most,
-            output_tokens_expected=estimate.output_tokens_expected,
-            tokens_at_most=estimate.tokens_at_most,
-            raw=raw or "",
-        )
+            self._planner = SkillPlanner(
+                settings=self.settings,
+                runs=self.manifest.runs,
+                servers=self.servers,
+                served=self.served,
+                folder=self.folder,
+            )
+        return self._planner
 
 
 def _once(refused: Sequence[Refused], students: tuple[str, ...]) -> Iterator[Refused]:
@@ -276,18 +231,6 @@ def _once(refused: Sequence[Refused], students: tuple[str, ...]) -> Iterator[Ref
             yield one
         elif one is same[0]:
             yield replace(one, students=())
-
-
-def _with_folder(raw: str | None, listed: ListedSkill) -> str | None:
-    """The bytes of a skill that does not say its name: its folder's name counts."""
-    return None if raw is None else f"{raw}/{listed.folder.absolute().name}"
-
-
-def _why(error: UpskillError, listed: ListedSkill) -> str:
-    """Why a skill is refused, in one line, without a key of the user's own."""
-    said = "; ".join((error.message, *error.problems[:2]))
-    said = said.replace(str(listed.folder), listed.skill).removeprefix(f"{listed.skill}: ")
-    return shortened(on_one_line(redactor_from(os.environ).clean_own(said)), _MOST_WHY)
 
 
 def _with_earlier(jobs: Iterable[PlannedJob], folder: SweepFolder) -> Iterator[PlannedJob]:

@@ -1,4 +1,4 @@
-"""What makes two evaluations of a sweep the same, wherever they are planned: content, models as served, conditions."""
+"""The conditions of a sweep, apart from its skills: models as they are served, and what is the same for all."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -6,49 +6,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from upskill import trials
-from upskill.domain import PlannedTrial, digest_of
+from upskill.domain.digest import digest_of
 from upskill.domain.sweep import PlannedStudent
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel
-from upskill.workflows.evaluating.judge import identity as judge_identity
-from upskill.workflows.evaluating.prepare import PreparedEvaluation
-from upskill.workflows.evaluating.reuse import requests_of
 from upskill.workflows.sweeping.manifest import Manifest
 
 _BY_CASES = ("chat", "agent")
 """What the harness `auto` chooses from."""
-
-
-def job_id(prepared: PreparedEvaluation, served: Mapping[str, str | None]) -> str:
-    """The id of an evaluation. `served` is what each model was found to be.
-
-    A trial's own id stands for the model, where it is served, the harness with its version, the limits of a trial and
-    all that the model is told. Names of folders, caps and how fast requests are sent change nothing.
-    """
-    plan, requests = prepared.plan, requests_of(prepared)
-    asked = [
-        [
-            student.name,
-            served[student.name],
-            [
-                requests.trial_id(PlannedTrial(case=case, arm=arm, repeat=1), student)
-                for case in plan.cases
-                for arm in plan.arms_of(case)
-            ],
-        ]
-        for student in plan.students
-    ]
-    return digest_of(
-        {
-            "skill": [prepared.skill.name, prepared.skill.digest],
-            "cases": [[case.id, case.digest, case.family] for case in plan.cases],
-            "students": asked,
-            "judge": judge_identity(prepared.judge),
-            "arms": plan.arms,
-            "design": [plan.design, plan.repeats, plan.turn_cap],
-            "seed": plan.seed,
-        }
-    )[:32]
 
 
 def planned_student(endpoint: Endpoint, served: ServedModel) -> PlannedStudent:
