@@ -1,4 +1,4 @@
-"""`upskill sweep plan` and `sweep status` as a person types them: no model is asked, and the output says what is left."""
+"""`upskill sweep plan` and `sweep status` as a person types them: no model is asked, and it says what is left."""
 
 import json
 from pathlib import Path
