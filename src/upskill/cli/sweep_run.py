@@ -92,7 +92,7 @@ def command(
         print_json(_as_json(run, place))
     else:
         print_lines(*_result_lines(run))
-        print_lines(f"next: {_next(run, place, address)}", err=True, wrap=False)
+        print_lines(_next(run, place, address), err=True, wrap=False)
     if run.interrupted:
         return EXIT_INTERRUPTED
     return EXIT_FAILED if run.failed or run.stopped == "unanswered" else EXIT_DONE
@@ -174,7 +174,7 @@ def _result_lines(run: "SweepRun") -> list[str]:
     planned, confirmations = _counts(run)
     part = "" if run.shard.of == 1 else f"part {run.shard.number} of {run.shard.of}: "
     lines = [f"{part}{planned[0]:,} of {count(planned[1], 'evaluation')} done"]
-    if run.standing.plan.confirm:
+    if confirmations[1]:
         lines[0] += f"; {confirmations[0]:,} of {count(confirmations[1], 'confirmation')} done"
     lines += [f"not reached: {count(jobs, 'evaluation')} ({why})" for why, jobs in run.not_reached().items()]
     if run.failed:
@@ -199,10 +199,10 @@ def _next(run: "SweepRun", place: str, address: str | None) -> str:
     """The command that goes on, or the one that shows what was found."""
     from shlex import quote
 
-    if run.stopped is not None and run.waiting:
+    if run.stopped is not None or not run.results:
         on = "" if address is None else f" --ray {quote(address)}"
-        return f"upskill sweep run {quote(place)}{run.shard.words}{on}"
-    return f"upskill sweep report {quote(place)}"
+        return f"next, go on: upskill sweep run {quote(place)}{run.shard.words}{on}"
+    return f"next, show what was found: upskill sweep report {quote(place)}"
 
 
 def _as_json(run: "SweepRun", place: str) -> dict[str, object]:

@@ -48,7 +48,7 @@ def reserve_for(job: PlannedJob) -> Caps:
     """The most that one attempt at a job may spend, also where the plan has no cap: a killed attempt has a price."""
     room = 1 + RETRY_SHARE
     return Caps(
-        max_cost=None if job.cost_at_most is None else job.cost_at_most * room,
+        max_cost=job.cost_at_most * room if job.cost_at_most else None,  # what is free needs no cap; 0 allows nothing
         max_calls=math.ceil(job.calls_at_most * room) + RETRY_CALLS,
         max_total_tokens=None if job.tokens_at_most is None else math.ceil(job.tokens_at_most * room),
     )

@@ -96,7 +96,7 @@ def _attempts(folder: SweepFolder, job: PlannedJob) -> Attempts:
     for attempt in folder.attempts(job.id):
         end = folder.ended(job.id, attempt)
         if end is not None:
-            ended += not (end.evaluation or {}).get("interrupted")  # that was a person, and nothing of the job's
+            ended += end.why != "interrupted"  # that was a person, and nothing of the job's
             why = end.why or (end.error and end.error.message) or why
             charged += spent(end.spending, job)
         elif (begun := folder.begun(job.id, attempt)) is not None:

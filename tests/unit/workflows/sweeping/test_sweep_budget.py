@@ -41,6 +41,7 @@ def test_a_reserve_has_room_for_retries_and_is_what_a_killed_attempt_costs() -> 
 def test_what_is_unknown_is_not_free() -> None:
     unpriced = replace(JOB, cost_at_most=None, cost_expected=None, tokens_at_most=None)
     assert reserve_for(unpriced) == Caps(max_calls=54)
+    assert reserve_for(replace(JOB, cost_at_most=0.0)).max_cost is None, "a cap of 0 would allow nothing"
     assert spent(JobSpending(calls=3, tokens=9, cost=None), unpriced) == Amount(calls=3, tokens=9)
     assert spent(JobSpending(calls=3, tokens=9, cost=None), JOB).cost == 1.25, "of a group, some have a price"
 
