@@ -3,8 +3,8 @@
 python -m benchmarks.sweep_engines workers    -j 1 and -j 2 by turns
 python -m benchmarks.sweep_engines ray        -j 2 and a Ray cluster of two nodes by turns
 
-For an idle machine: the provider, the command and its workers share it. Timed is what lies between the first request and
-the last, as the provider sees them: what it takes to start the command or the cluster is left out.
+For an idle machine: the provider, the command and its workers share it. Timed is what lies between the first and
+the last request, as the provider sees them: what it takes to start the command or the cluster is left out.
 """
 
 import argparse
