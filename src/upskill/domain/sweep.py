@@ -64,9 +64,16 @@ class PlannedJob:
     calls_at_most: int
     cost_expected: float | None
     cost_at_most: float | None
-    """Dollars; `None` where a price is unknown."""
+    """Dollars, for the models whose price is known; `None` where none is known."""
+    output_tokens_expected: int = 0
+    tokens_at_most: int | None = None
+    """Input and output together, without the judge's."""
+    raw: str = ""
+    """The digest of the bytes that this was planned from: while it is the same, nothing is read again. Empty where it
+    cannot be told from the bytes."""
     earlier: tuple[str, ...] = ()
-    """Ids of jobs of this folder that measured other versions of this skill: those were looks at the same cases."""
+    """Ids of jobs of this folder that measured this skill before, in another version or under other conditions: their
+    results may be looks at the same cases."""
     confirms: str | None = None
     """The id of the job whose winners are measured a second time, with fresh answers."""
 
@@ -83,9 +90,21 @@ class PlannedJob:
             cost_expected=None if self.cost_expected is None else self.cost_expected * share,
             # A student may be dearer than its share: only the whole is an upper bound.
             cost_at_most=self.cost_at_most,
+            output_tokens_expected=math.ceil(self.output_tokens_expected * share),
             earlier=(),
             confirms=self.id,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedBefore:
+    """What stays known of a job after it is in no plan any more."""
+
+    id: str
+    skill: str
+    """As the manifest named it."""
+    name: str
+    students: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +113,22 @@ class Refused:
 
     skill: str
     why: str
+    students: tuple[str, ...] = ()
+    """Where only these models cannot be asked; empty for all."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedStudent:
+    """A model as it was found when the plan was made."""
+
+    name: str
+    model: str
+    endpoint: str | None = None
+    """The base URL, if it is not the provider's own."""
+    served: str | None = None
+    """The digest of what the server said of the model; `None` where it said nothing."""
+    priced: bool = False
+    """Whether its price is known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +136,11 @@ class SweepPlan:
     """What all jobs of a sweep have in common. The jobs themselves are in a file beside it, one per line."""
 
     format: Literal["upskill.sweep-plan/1"] = PLAN_FORMAT
+    manifest: str = ""
+    """The name of the file that the sweep was planned from, for people."""
     groups: tuple[tuple[str, ...], ...]
+    students: tuple[PlannedStudent, ...] = ()
+    """In the order of the groups."""
     harness: str = "auto"
     runs: int | None = None
     """Repeats of each case in a fixed design; `None` for the sequential design."""
@@ -115,6 +154,8 @@ class SweepPlan:
     confirm: bool = True
     logs: Logs = "failures"
     made_at: str = ""
+    basis: str = ""
+    """The digest of everything but the skills that decides what is planned."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,6 +199,16 @@ class AttemptEnd:
     why: str | None = None
     """Why there is no result, in a line."""
     error: JobError | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultSummary:
+    """What a driver needs of a result. A copy, so that ten thousand results need not be read again."""
+
+    id: str
+    verdicts: Mapping[str, str]
+    """By student."""
+    charged: JobSpending
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,3 +257,9 @@ class SweepResult:
     """Of all attempts, each killed one with everything that was reserved for it."""
     confirms: str | None = None
     finished_at: str
+
+    @property
+    def summary(self) -> ResultSummary:
+        students = self.evaluation.get("students", ())
+        verdicts = {str(one["model"]): str(one["verdict"]) for one in students if one.get("verdict") is not None}
+        return ResultSummary(id=self.id, verdicts=verdicts, charged=self.charged)

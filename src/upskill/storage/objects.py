@@ -72,6 +72,17 @@ class Objects:
             found = self._files.find(start)
         return sorted(path[len(self._root) + 1 :] for path in found if not path.rsplit("/", 1)[-1].startswith("."))
 
+    def folders(self, below: str) -> list[str]:
+        """The names of what lies directly below a name, without what is deeper; sorted."""
+        with self._explained(below):
+            self._files.invalidate_cache()
+            try:
+                found = self._files.ls(self._path(below), detail=False)
+            except FileNotFoundError:
+                return []
+        names = (path.rstrip("/").rsplit("/", 1)[-1] for path in found)
+        return sorted(name for name in names if name and not name.startswith("."))
+
     def remove(self, names: list[str]) -> None:
         """Remove objects; a missing one is no error."""
         for name in names:

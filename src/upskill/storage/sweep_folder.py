@@ -1,6 +1,8 @@
 """The folder of a sweep: its plan, the archives that jobs read, attempts, and results that are written once.
 
 plan.json  jobs.jsonl  refused.jsonl     replaced by each `upskill sweep plan`
+history.jsonl                            every job that was ever planned here
+summaries.jsonl                          a copy of what is short in results; may be removed
 inputs/DIGEST.tar                        a skill with its cases, by content
 results/ID.json                          created once: a job is done if it is there
 attempts/ID/ATTEMPT/begun.json           before the first call
@@ -10,7 +12,8 @@ attempts/ID/ATTEMPT/run/                 the run folder of an attempt that ended
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,8 +23,10 @@ from upskill.domain.sweep import (
     Assignment,
     AttemptBegun,
     AttemptEnd,
+    PlannedBefore,
     PlannedJob,
     Refused,
+    ResultSummary,
     SweepPlan,
     SweepResult,
 )
@@ -30,11 +35,23 @@ from upskill.errors import EngineError, UsageError
 from upskill.settings.values import without_secrets
 from upskill.storage.objects import Objects
 from upskill.storage.records import first_problem
+from upskill.storage.skill_archive import archive_digest
 from upskill.storage.trial_log import UnreadableTrial, trial_from_json
 
 T = TypeVar("T")
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {
-    one: TypeAdapter(one) for one in (Assignment, AttemptBegun, AttemptEnd, PlannedJob, Refused, SweepPlan, SweepResult)
+    one: TypeAdapter(one)
+    for one in (
+        Assignment,
+        AttemptBegun,
+        AttemptEnd,
+        PlannedBefore,
+        PlannedJob,
+        Refused,
+        ResultSummary,
+        SweepPlan,
+        SweepResult,
+    )
 }
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -61,8 +78,17 @@ class SweepFolder:
         self.objects = Objects(place)
         self.place = without_secrets(place)
 
-    def write_plan(self, plan: SweepPlan, jobs: Iterable[PlannedJob], refused: Iterable[Refused]) -> None:
+    def write_plan(self, plan: SweepPlan, jobs: Sequence[PlannedJob], refused: Iterable[Refused]) -> None:
         """Replace the plan. `plan.json` comes last: without it there is no plan."""
+        before = self.history()
+        known = {one.id for one in before}
+        new = [
+            PlannedBefore(id=job.id, skill=job.skill, name=job.name, students=job.students)
+            for job in jobs
+            if job.id not in known
+        ]
+        if new:
+            self.objects.replace("history.jsonl", _lines([*before, *new]))
         self.objects.replace("jobs.jsonl", _lines(jobs))
         self.objects.replace("refused.jsonl", _lines(refused))
         self.objects.replace("plan.json", (value_text(plan) + "\n").encode())
@@ -81,6 +107,10 @@ class SweepFolder:
         """The jobs of the plan."""
         return self._listed(PlannedJob, "jobs.jsonl")
 
+    def history(self) -> list[PlannedBefore]:
+        """Every job that was ever planned here, oldest first."""
+        return self._listed(PlannedBefore, "history.jsonl")
+
     def refused(self) -> list[Refused]:
         """The skills that no job can measure."""
         return self._listed(Refused, "refused.jsonl")
@@ -89,6 +119,24 @@ class SweepFolder:
         data = self.objects.read(name) or b""
         lines = enumerate(data.splitlines(), 1)
         return [value_from_text(kind, line, where=f"{self.place}/{name}: line {number}") for number, line in lines]
+
+    def keep_input(self, archive: bytes) -> str:
+        """Keep the archive of a skill, unless it is there. Returns its digest, by which jobs name it."""
+        digest = archive_digest(archive)
+        self.objects.create(input_name(digest), archive)
+        return digest
+
+    def input(self, digest: str) -> bytes:
+        """The archive of a skill, byte for byte as it was kept."""
+        name = input_name(digest)
+        data = self.objects.read(name)
+        if data is None or archive_digest(data) != digest:
+            what = "is missing" if data is None else "is damaged"
+            raise EngineError(
+                on_one_line(f"{self.place}/{name}: the archive of a skill {what}"),
+                hint=f"make the plan again: upskill sweep plan FILE --at {self.place}",
+            )
+        return data
 
     def done(self) -> set[str]:
         """The ids of all jobs that have a result, planned ones and others."""
@@ -107,12 +155,29 @@ class SweepFolder:
         for name, data in self.objects.read_all(list(names)):
             yield self._result(names[name], data)
 
+    def summaries(self, jobs: Iterable[str]) -> dict[str, ResultSummary]:
+        """What is short in the results of these jobs, by id.
+
+        A result is read once, then a copy of its short part is kept: results never change.
+        """
+        kept = {one.id: one for one in self._listed(ResultSummary, "summaries.jsonl")}
+        wanted = set(jobs)
+        new = {result.id: result.summary for result in self.results(sorted(wanted - kept.keys()))}
+        if new:
+            with suppress(EngineError):  # who may only read the folder reads results the next time, too
+                self.objects.replace("summaries.jsonl", _lines([*kept.values(), *new.values()]))
+        return {id: one for id, one in (kept | new).items() if id in wanted}
+
     def _result(self, job: str, data: bytes) -> SweepResult:
         where = f"{self.place}/{result_name(job)}"
         result = value_from_text(SweepResult, data, where=where)
         if result.id != job:
             raise EngineError(f"{where}: is the result of another job ({on_one_line(result.id)})")
         return result
+
+    def attempted(self) -> set[str]:
+        """The ids of all jobs that were attempted."""
+        return {name for name in self.objects.folders("attempts") if _ID.fullmatch(name)}
 
     def attempts(self, job: str) -> dict[str, list[str]]:
         """The names of the files of each attempt at a job, oldest attempt first."""
@@ -147,6 +212,11 @@ class SweepFolder:
 def result_name(job: str) -> str:
     """The name of the result of a job."""
     return f"results/{job}.json"
+
+
+def input_name(digest: str) -> str:
+    """The name of the archive of a skill."""
+    return f"inputs/{digest}.tar"
 
 
 def _lines(values: Iterable[object]) -> bytes:
