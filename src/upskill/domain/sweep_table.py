@@ -90,8 +90,11 @@ class SweepTable:
     """In the plan, without confirmations."""
     evaluations_done: int
     charged: JobSpending
-    """For everything in the plan, each killed attempt with all that was reserved for it."""
+    """For all evaluations of the plan, each killed attempt with all that was reserved for it."""
     charged_for_confirmations: JobSpending
+    """What of this was charged for confirmations."""
+    unpriced: tuple[str, ...] = ()
+    """Models whose price is unknown: their dollars are missing in what was charged."""
     confirms: bool
     """Whether winners are evaluated a second time."""
 
@@ -125,14 +128,14 @@ class SweepTable:
 def ranked(rows: Iterable[TableRow]) -> tuple[TableRow, ...]:
     """The rows with a rank wherever the interval overlaps no other interval of the same model."""
     listed = list(rows)
-    by_model: defaultdict[str, list[int]] = defaultdict(list)
+    by_model: defaultdict[str, dict[int, tuple[float, float]]] = defaultdict(dict)
     for number, row in enumerate(listed):
         if row.low is not None and row.high is not None:
-            by_model[row.model].append(number)
-    for numbers in by_model.values():
-        ends = [(row.low, row.high) for row in (listed[number] for number in numbers)]
-        for number, rank in zip(numbers, _ranks([(low, high) for low, high in ends if low is not None and high is not None]), strict=True):
-            listed[number] = replace(listed[number], rank=rank)
+            by_model[row.model][number] = (row.low, row.high)
+    for intervals in by_model.values():
+        for number, rank in zip(intervals, _ranks(list(intervals.values())), strict=True):
+            if rank is not None:
+                listed[number] = replace(listed[number], rank=rank)
     return tuple(listed)
 
 

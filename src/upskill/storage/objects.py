@@ -44,6 +44,11 @@ class Objects:
             beside = _written_beside(target, data)
             beside.replace(target)
 
+    def upload(self, name: str, file: Path) -> None:
+        """Write an object from a file that may be larger than memory, whether it is there or not."""
+        with self._explained(name):
+            self._files.put_file(str(file), self._path(name))
+
     def read(self, name: str) -> bytes | None:
         """The bytes of an object; `None` if it is not there."""
         with self._explained(name):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from upskill.domain.sweep import ROW_FIELDS, RowValues
+from upskill.domain.text import on_one_line
 from upskill.errors import EngineError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Reducer:
         if self._pending or not self._parts:
             self._write_part()
         parts = [glob.escape(str(part)) for part in self._parts]
-        self._database.execute(f"COPY (FROM read_parquet(?)) TO {_quoted(target)} {_PARQUET}", [parts])
+        self._run(f"COPY (FROM read_parquet(?)) TO {_quoted(target)} {_PARQUET}", [parts])
         for part in self._parts:
             part.unlink()
 
@@ -140,7 +141,7 @@ class Reducer:
 
     def _write(self, rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], target: Path) -> None:
         source = self._as_json(rows)
-        self._database.execute(f"COPY ({_from_json(types)}) TO {_quoted(target)} {_PARQUET}", [_pattern(source)])
+        self._run(f"COPY ({_from_json(types)}) TO {_quoted(target)} {_PARQUET}", [_pattern(source)])
         source.unlink()
 
     def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -153,16 +154,16 @@ class Reducer:
         """Compare the answers with what the results claim."""
         rows = [{name: getattr(one, name) for name in _CLAIMED} for one in claimed]
         source = self._as_json(rows)
-        self._database.execute(f"CREATE OR REPLACE TEMP TABLE claimed AS {_from_json(_CLAIMED)}", [_pattern(source)])
+        self._run(f"CREATE OR REPLACE TEMP TABLE claimed AS {_from_json(_CLAIMED)}", [_pattern(source)])
         source.unlink()
         pattern = _pattern(answers)
         total = distinct = compared = pooled = different = 0
         said: list[Difference] = []
         for low, high in _ranges():
-            self._database.execute(_CELLS, [pattern, low, high])
+            self._run(_CELLS, [pattern, low, high])
             counted = self._one("SELECT coalesce(sum(copies), 0), count(*) FROM cells")
             total, distinct = total + int(counted[0]), distinct + int(counted[1])
-            self._database.execute(_COMPARED, [low, high])
+            self._run(_COMPARED, [low, high])
             found = self._one(
                 "SELECT count(*) FILTER (earlier = 0), count(*) FILTER (earlier > 0), count(*) FILTER (differs) "
                 "FROM compared"
@@ -179,13 +180,21 @@ class Reducer:
             differences=tuple(said),
         )
 
+    def _run(self, query: str, parameters: Sequence[object] = ()) -> "duckdb.DuckDBPyConnection":
+        import duckdb
+
+        try:
+            return self._database.execute(query, parameters)
+        except duckdb.Error as error:
+            raise EngineError(on_one_line(f"the answers of the sweep cannot be reduced: {error}")) from error
+
     def _one(self, query: str) -> tuple[Any, ...]:
-        row: tuple[Any, ...] | None = self._database.execute(query).fetchone()
+        row: tuple[Any, ...] | None = self._run(query).fetchone()
         assert row is not None
         return row
 
     def _differences(self, most: int) -> Iterator[Difference]:
-        found = self._database.execute(
+        found = self._run(
             "SELECT evaluation, model, mean, pairs, found, found_pairs FROM compared WHERE differs "
             "ORDER BY evaluation, model LIMIT ?",
             [most],
