@@ -135,9 +135,13 @@ class MadeSweep:
         self.jobs: list[PlannedJob] = []
         self.students = tuple(students)
 
+    def made(self, skill: str, **changes: Any) -> PlannedJob:
+        """A job of this sweep that is in no plan yet."""
+        return made_job(skill, self.students, **changes)
+
     def job(self, skill: str, **changes: Any) -> PlannedJob:
         """One more job of the plan, which is written again."""
-        job = made_job(skill, self.students, **changes)
+        job = self.made(skill, **changes)
         self.jobs.append(job)
         self.folder.write_plan(self.plan, self.jobs, [])
         return job

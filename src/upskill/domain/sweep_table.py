@@ -49,8 +49,6 @@ class TableRow:
     pairs: int | None = None
     rate_without: float | None = None
     rate_with: float | None = None
-    corrected: float | None = None
-    """The lift, corrected for the upward bias of passing a threshold; of verdicts that pass one."""
     first_lift: float | None = None
     """Of the first evaluation, where the lift is that of the confirmation."""
     rank: int | None = None

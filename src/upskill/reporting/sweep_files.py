@@ -28,7 +28,6 @@ TABLE_TYPES = {
     "rank": "INTEGER",
     "why": "VARCHAR",
     "first_lift": "DOUBLE",
-    "corrected": "DOUBLE",
     "cheapest_model": "VARCHAR",
     "cheapest_with_skill": "BOOLEAN",
     "cheapest_pass_rate": "DOUBLE",

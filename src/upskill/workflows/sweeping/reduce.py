@@ -14,6 +14,7 @@ from pydantic_core import to_json
 
 from upskill.domain.sweep import ROW_FIELDS, RowValues
 from upskill.domain.text import on_one_line
+from upskill.domain.trial import ARMS
 from upskill.errors import EngineError
 
 if TYPE_CHECKING:
@@ -146,8 +147,7 @@ class Reducer:
 
     def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> Path:
         path = self._scratch / "rows.json"
-        # One object per line: an empty file has no rows, an empty array one without values.
-        path.write_bytes(b"\n".join(to_json(row, inf_nan_mode="null") for row in rows))
+        path.write_bytes(to_json(rows, inf_nan_mode="null"))
         return path
 
     def audit(self, answers: Path, claimed: Iterable[Claimed]) -> Audit:
@@ -160,8 +160,8 @@ class Reducer:
         total = distinct = compared = pooled = different = 0
         said: list[Difference] = []
         for low, high in _ranges():
-            self._run(_CELLS, [pattern, low, high])
-            counted = self._one("SELECT coalesce(sum(copies), 0), count(*) FROM cells")
+            self._run(_TURNS, [pattern, low, high])
+            counted = self._one("SELECT coalesce(sum(answers), 0), coalesce(sum(bit_count(arms)), 0) FROM turns")
             total, distinct = total + int(counted[0]), distinct + int(counted[1])
             self._run(_COMPARED, [low, high])
             found = self._one(
@@ -228,9 +228,9 @@ def _connect(scratch: Path) -> "duckdb.DuckDBPyConnection":
 
 
 def _from_json(types: Mapping[str, str]) -> str:
-    """The rows of a file of JSON lines; its path is the parameter."""
+    """The rows of a file with an array of objects; its path is the parameter."""
     columns = ", ".join(f"'{name}': '{kind}'" for name, kind in types.items())
-    return f"FROM read_json(?, format='newline_delimited', columns={{{columns}}})"
+    return f"FROM read_json(?, format='array', columns={{{columns}}})"
 
 
 def _pattern(path: Path) -> str:
@@ -250,25 +250,32 @@ def _ranges() -> Iterator[tuple[str, str]]:
 
 
 _PARQUET = "(FORMAT parquet, COMPRESSION zstd)"
-_CELLS = """
-CREATE OR REPLACE TEMP TABLE cells AS
-SELECT evaluation, model, "case", arm, repeat,
-    count(*) AS copies, any_value(family) AS family, bool_or(passed) AS passed, bool_and(counted) AS counted
-FROM read_parquet(?) WHERE evaluation >= ? AND evaluation < ?
-GROUP BY ALL
+_WHEN = " ".join(f"WHEN '{arm}' THEN {1 << number}" for number, arm in enumerate(ARMS))
+_BIT = f"CASE {{}} {_WHEN} ELSE {1 << len(ARMS)} END"
+"""A bit for each arm, and one for whatever else is found there."""
+# One row for each case and repeat: the arms that it has, those of them that passed, and those that count.
+_TURNS = f"""
+CREATE OR REPLACE TEMP TABLE turns AS
+SELECT evaluation, model, "case", repeat, any_value(family) AS family, count(*) AS answers,
+    bit_or(bit) AS arms, bit_or(bit) FILTER (passed) AS passed, bit_or(bit) FILTER (counted) AS counted
+FROM (
+    SELECT *, {_BIT.format("arm")} AS bit FROM read_parquet(?) WHERE evaluation >= ? AND evaluation < ?
+)
+GROUP BY evaluation, model, "case", repeat
 """
 # As `measuring.lift` counts: a family of cases is one unit, and each unit has the same weight; a verdict on these cases
 # only has the difference over all pairs. Where repeats are copies, only the first pair of each case counts.
 _COMPARED = f"""
 CREATE OR REPLACE TEMP TABLE compared AS
-WITH mine AS (SELECT * FROM claimed WHERE evaluation >= ? AND evaluation < ?),
+WITH mine AS (
+    SELECT *, {_BIT.format("arm")} AS bit, {_BIT.format("against")} AS bit_against
+    FROM claimed WHERE evaluation >= ? AND evaluation < ?
+),
 pair AS (
-    SELECT evaluation, model, "case", repeat, any_value(family) AS family,
-        bool_or(passed) FILTER (cells.arm = mine.arm)::INTEGER
-        - bool_or(passed) FILTER (cells.arm = mine.against)::INTEGER AS difference
-    FROM cells JOIN mine USING (evaluation, model)
-    WHERE counted AND cells.arm IN (mine.arm, mine.against)
-    GROUP BY ALL HAVING count(*) = 2
+    SELECT evaluation, model, "case", repeat, family,
+        (coalesce(passed, 0) & bit > 0)::INTEGER - (coalesce(passed, 0) & bit_against > 0)::INTEGER AS difference
+    FROM turns JOIN mine USING (evaluation, model)
+    WHERE counted & bit > 0 AND counted & bit_against > 0
 ),
 per_case AS (
     SELECT evaluation, model, "case", any_value(family) AS family, count(*) AS pairs, sum(difference) AS won,

@@ -230,7 +230,6 @@ def _measured(row: TableRow, report: StudentReport) -> TableRow:
         pairs=lift.pairs,
         rate_without=lift.rate_against,
         rate_with=lift.rate,
-        corrected=lift.corrected,
     )
 
 
