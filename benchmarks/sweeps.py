@@ -22,9 +22,14 @@ from tools.simulation.populations import Rates, generator
 
 from benchmarks.statistics_tables import feed, planned_pairs
 from upskill.domain.digest import digest_of
+from upskill.domain.sweep import Row, RowValues
 from upskill.measuring import Judgement, Sequential, judge
+from upskill.workflows.sweeping.reduce import Claimed, Reducer
+from upskill.workflows.sweeping.report import report_sweep
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from made_sweeps import MadeSweep, made_result  # noqa: E402 - from tests/, which is not installed
 
 WINNER = "gain35"
 NULLS = ("half", "B55", "het", "skew")
@@ -140,7 +145,7 @@ def _mean(values: Sequence[float]) -> float:
 MODELS, CASES, REPEATS = 10, 20, 3
 
 
-def answers(evaluation: int) -> Iterator[tuple[str, str, str, int, bool, int, float | None, str | None, bool]]:
+def answers(evaluation: int) -> Iterator[RowValues]:
     """The answers of one evaluation of ten models: about the 53 pairs that an evaluation takes for each."""
     rng = random.Random(evaluation)
     for model in range(MODELS):
@@ -152,8 +157,6 @@ def answers(evaluation: int) -> Iterator[tuple[str, str, str, int, bool, int, fl
 
 def reduce_many(rows: int) -> dict[str, float]:
     """So many answers: JSON lines to Parquet, then the audits, each timed alone."""
-    from upskill.workflows.sweeping.reduce import Claimed, Reducer
-
     claimed: list[Claimed] = []
     written = 0
     with tempfile.TemporaryDirectory() as name, Reducer(Path(name)) as reducer:
@@ -186,10 +189,8 @@ def reduce_many(rows: int) -> dict[str, float]:
     }
 
 
-def _claims(evaluation: str, rows: Sequence[tuple[object, ...]]) -> Iterator["object"]:
-    from upskill.workflows.sweeping.reduce import Claimed
-
-    won: dict[object, dict[object, list[int]]] = {}
+def _claims(evaluation: str, rows: Sequence[RowValues]) -> Iterator[Claimed]:
+    won: dict[str, dict[str, list[int]]] = {}
     for row in rows:
         case = won.setdefault(row[0], {}).setdefault(row[1], [0, 0])
         case[0] += 1
@@ -198,7 +199,7 @@ def _claims(evaluation: str, rows: Sequence[tuple[object, ...]]) -> Iterator["ob
         lifts = [2 * difference / number for number, difference in cases.values()]
         yield Claimed(
             evaluation=evaluation,
-            model=str(model),
+            model=model,
             arm="with_skill",
             against="baseline",
             mean=math.fsum(lifts) / len(lifts),
@@ -209,11 +210,6 @@ def _claims(evaluation: str, rows: Sequence[tuple[object, ...]]) -> Iterator["ob
 
 def read_many(results: int) -> dict[str, float]:
     """A sweep folder with so many results of ten models, reported as a person does it."""
-    from made_sweeps import MadeSweep, made_result
-
-    from upskill.domain.sweep import Row
-    from upskill.workflows.sweeping.report import report_sweep
-
     models = tuple(f"org/model-{number}" for number in range(MODELS))
     with tempfile.TemporaryDirectory() as name:
         sweep = MadeSweep(Path(name), students=models, confirm=False)
@@ -221,7 +217,7 @@ def read_many(results: int) -> dict[str, float]:
         sweep.folder.write_plan(sweep.plan, sweep.jobs, [])
         size = 0
         for number, job in enumerate(sweep.jobs):
-            result = made_result(job, [Row(**dict(zip(ROW_NAMES, row, strict=True))) for row in answers(number)])
+            result = made_result(job, [as_row(*row) for row in answers(number)])
             size += len(result.rows)
             sweep.keep(result)
         wall, cpu = time.monotonic(), time.process_time()
@@ -231,7 +227,29 @@ def read_many(results: int) -> dict[str, float]:
     return {"rows": size, "seconds": taken[0], "cpu": taken[1], "megabytes": _megabytes()}
 
 
-ROW_NAMES = ("student", "case", "arm", "repeat", "passed", "calls", "cost", "family", "counted")
+def as_row(
+    student: str,
+    case: str,
+    arm: str,
+    repeat: int,
+    passed: bool,
+    calls: int,
+    cost: float | None,
+    family: str | None,
+    counted: bool,
+) -> Row:
+    """The values of a row, by name."""
+    return Row(
+        student=student,
+        case=case,
+        arm=arm,
+        repeat=repeat,
+        passed=passed,
+        calls=calls,
+        cost=cost,
+        family=family,
+        counted=counted,
+    )
 
 
 def _megabytes() -> float:

@@ -10,7 +10,7 @@ from rich.text import Text
 from upskill.domain.job import JobSpending
 from upskill.domain.sweep_table import STATES, RowState, SweepTable, TableRow
 from upskill.domain.text import count, points, points_range, shortened, visible
-from upskill.reporting.glance.names import fitted
+from upskill.reporting.glance.names import fitted, names_by_model
 from upskill.reporting.glance.terminal_block import style_of
 from upskill.reporting.glance.values import IN_ASCII
 from upskill.reporting.lines import print_lines
@@ -165,11 +165,13 @@ def _drawn(rows: Sequence[TableRow], console: Console) -> Iterator[Text]:
     if not rows:
         return
     ranks = any(row.rank is not None for row in rows)
+    skills = names_by_model(list(dict.fromkeys(row.skill for row in rows)))
+    models = names_by_model(list(dict.fromkeys(row.model for row in rows if row.model)))
     heads = ("skill", "model", f"lift ({USUAL})", "pairs", *(("rank",) if ranks else ()), "state")
     cells = [
         (
-            visible(row.skill),
-            visible(row.model) or "–",
+            skills[row.skill],
+            models.get(row.model, "–"),
             lift_words(row),
             "–" if row.pairs is None else f"{row.pairs:,}",
             *(("" if row.rank is None else str(row.rank),) if ranks else ()),
