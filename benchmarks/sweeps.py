@@ -29,7 +29,7 @@ from upskill.workflows.sweeping.report import report_sweep
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from made_sweeps import MadeSweep, made_result  # noqa: E402 - from tests/, which is not installed
+from made_sweeps import MadeSweep, made_result
 
 WINNER = "gain35"
 NULLS = ("half", "B55", "het", "skew")
