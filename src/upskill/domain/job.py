@@ -9,6 +9,28 @@ from typing import Any, ClassVar, Literal
 JOB_FORMAT: Literal["upskill.job/1"] = "upskill.job/1"
 RESULT_FORMAT: Literal["upskill.job-result/1"] = "upskill.job-result/1"
 
+JOB_SETTINGS = frozenset(
+    {
+        "aliases",
+        "attempt_timeout_seconds",
+        "base_url",
+        "call_timeout_seconds",
+        "command_seconds",
+        "concurrency",
+        "judge",
+        "judge_is_student",
+        "max_output_tokens",
+        "max_retries",
+        "max_retry_wait_seconds",
+        "max_trial_minutes",
+        "max_trial_tokens",
+        "max_turns",
+        "store_days",
+        "temperature",
+    }
+)
+"""Settings that a job may name. The others have a key of their own, or are not about an evaluation."""
+
 _STRICT = {"extra": "forbid", "allow_inf_nan": False}
 """Reading one of these from JSON refuses unknown keys."""
 
@@ -88,6 +110,17 @@ class JobSpending:
     tokens: int = 0
     cost: float | None = 0.0
     """Dollars; `None` where a price is unknown."""
+
+    def __post_init__(self) -> None:
+        if not all(amount is None or 0 <= amount < math.inf for amount in (self.calls, self.tokens, self.cost)):
+            raise ValueError("what was spent must be at least 0 and finite")
+
+    def __add__(self, other: "JobSpending") -> "JobSpending":
+        return JobSpending(
+            calls=self.calls + other.calls,
+            tokens=self.tokens + other.tokens,
+            cost=None if self.cost is None or other.cost is None else self.cost + other.cost,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

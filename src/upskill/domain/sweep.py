@@ -3,43 +3,16 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from upskill.domain.digest import digest_of
 from upskill.domain.job import Caps, JobError, JobSpending
+from upskill.domain.rate_limit import RateLimit
 
 PLAN_FORMAT: Literal["upskill.sweep-plan/1"] = "upskill.sweep-plan/1"
 SWEEP_RESULT_FORMAT: Literal["upskill.sweep-result/1"] = "upskill.sweep-result/1"
-USED_SHARE = 0.9
-"""Of a provider's rate limit: workers that share it without talking to each other must stay below it."""
 Logs = Literal["all", "failures", "none"]
 """Which logs of the engine are kept: of all jobs, of those without a valid result, or of none."""
-
-_STRICT = {"extra": "forbid", "allow_inf_nan": False}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RateLimit:
-    """What a provider accepts from one account. `None` is no limit."""
-
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = _STRICT
-
-    requests_per_minute: float | None = None
-    output_tokens_per_minute: float | None = None
-
-    def __post_init__(self) -> None:
-        for limit in (self.requests_per_minute, self.output_tokens_per_minute):
-            if limit is not None and not 0 < limit < math.inf:
-                raise ValueError(f"a rate limit must be above 0 and finite, not {limit:g}")
-
-    def share(self, workers: int) -> "RateLimit":
-        """The part of one of so many workers."""
-        part = USED_SHARE / workers
-        requests, tokens = self.requests_per_minute, self.output_tokens_per_minute
-        return RateLimit(
-            requests_per_minute=None if requests is None else requests * part,
-            output_tokens_per_minute=None if tokens is None else tokens * part,
-        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,7 +87,9 @@ class Refused:
     skill: str
     why: str
     students: tuple[str, ...] = ()
-    """Where only these models cannot be asked; empty for all."""
+    """The models that cannot be asked about it; empty for all."""
+    raw: str = ""
+    """As of a job, where the reason is in the bytes alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,6 +132,10 @@ class SweepPlan:
     basis: str = ""
     """The digest of everything but the skills that decides what is planned."""
 
+    def seed_of(self, job: PlannedJob) -> int:
+        """Cases come in another order where winners are measured again."""
+        return self.seed if job.confirms is None else self.seed + 1
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assignment:
@@ -179,6 +158,12 @@ class AttemptBegun:
     caps: Caps
     host: str
     at: str
+
+    @property
+    def charge(self) -> JobSpending:
+        """What the attempt is charged with where nobody knows how it ended: all that it might have spent."""
+        caps = self.caps
+        return JobSpending(calls=caps.max_calls or 0, tokens=caps.max_total_tokens or 0, cost=caps.max_cost)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -40,13 +40,15 @@ class MeteredClient(Ledger):
 
         from upskill.models.metering import build_meter_into
 
+        pace = self.set_pace(endpoint, longest_answer=max_output_tokens)
         config = GenerateConfig(
             temperature=temperature,
             max_tokens=max_output_tokens,
             max_connections=self.policy.concurrency,
             # The outer bounds of the engine's loop. The meter decides within them which request is sent again.
             max_retries=self.policy.max_retries + self.policy.patience,
-            timeout=self.policy.call_seconds,
+            # The engine cannot know which part of a call was spent on keeping our own pace.
+            timeout=self.policy.call_seconds if pace is None else None,
         )
         api_key = None
         if endpoint.is_handoff:

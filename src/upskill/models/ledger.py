@@ -6,14 +6,16 @@ finish, so a cap holds to within the calls in flight; the cap on calls is exact.
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from upskill.domain import Cap
 from upskill.domain.progress import Waiting
+from upskill.domain.rate_limit import RateLimit
 from upskill.models.bill import Purpose
 from upskill.models.endpoint import Endpoint
+from upskill.models.pacing import LONGEST_ANSWER, Pace
 
 MEGABYTE = 2**20
 SPACING_SECONDS = 0.02
@@ -121,6 +123,10 @@ class Ledger:
 
     policy: CallPolicy = field(default_factory=CallPolicy)
     budget: Budget = field(default_factory=Budget)
+    limits: Mapping[str, RateLimit] = field(default_factory=dict)
+    """By the name of a model, as a person typed it or as the engine has it. Every request to such a model, a retry and
+    a judge's too, waits until these limits allow it; that takes no time of the call's deadline nor of the trial's. The
+    limits are for this client alone: whoever has several gives each its share. Others are sent as fast as they come."""
     down: dict[str, str] = field(default_factory=dict)
     """Endpoints that are down, by model, with the last thing they said."""
     spent: Spending = field(default_factory=Spending)
@@ -129,6 +135,7 @@ class Ledger:
     """The same by role and arm."""
     _first_call: float | None = None
     _states: dict[str, _EndpointState] = field(default_factory=lambda: defaultdict(_EndpointState))
+    _paces: dict[str, Pace] = field(default_factory=dict)
     _next_request: float = 0.0
     _under_way: dict[object, float] = field(default_factory=dict)
     """When each request that has no answer yet was sent."""
@@ -206,6 +213,17 @@ class Ledger:
     def held_back(self, endpoint: Endpoint) -> float:
         """For how many seconds nothing may be sent to an endpoint."""
         return max(0.0, self._states[endpoint.model].not_before - time.monotonic())
+
+    def set_pace(self, endpoint: Endpoint, *, longest_answer: int | None) -> Pace | None:
+        """Hold an endpoint that is opened to its limits, if it has any: also under other names of the same model."""
+        limit = self.limits.get(endpoint.name) or self.limits.get(endpoint.model)
+        if limit is not None and endpoint.model not in self._paces:
+            self._paces[endpoint.model] = Pace(limit, longest_answer or LONGEST_ANSWER)
+        return self.pace_of(endpoint)
+
+    def pace_of(self, endpoint: Endpoint) -> Pace | None:
+        """When requests to an endpoint may leave; `None` where no limit is set."""
+        return self._paces.get(endpoint.model)
 
     @contextmanager
     def under_way(self) -> Iterator[None]:

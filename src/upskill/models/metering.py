@@ -8,6 +8,7 @@ import json
 import math
 import random
 import sys
+import time
 import warnings
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
@@ -19,6 +20,7 @@ from inspect_ai.log._samples import _active_model_event
 from inspect_ai.model import Model, ModelOutput
 from inspect_ai.model import _assistant_internal as states
 from inspect_ai.model._model import RetryDecision
+from inspect_ai.util import suspend_working_limit
 from pydantic import ValidationError
 from tenacity import RetryCallState
 from tenacity.wait import wait_base
@@ -41,6 +43,7 @@ from upskill.models.handoff import HandoffOpen, QuestionChanged
 from upskill.models.ledger import BudgetReached, Ledger, Spending
 from upskill.models.origins import OtherOrigin, keep_at_origin
 from upskill.models.own_keys import OwnKeys
+from upskill.models.pacing import LATE_SECONDS, Pace
 from upskill.models.responses import cap_bodies, cut_message, fit_for_the_log, require_an_answer
 from upskill.models.retrying import (
     Call,
@@ -50,13 +53,12 @@ from upskill.models.retrying import (
     wait_after_fault,
     wait_after_refusal,
 )
+from upskill.models.sizes import bytes_of_input, bytes_of_output, reported_tokens
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig, ModelCall
     from inspect_ai.tool import ToolChoice, ToolInfo
 
-MOST_TOKENS = 10**9
-"""More tokens than any answer has: whoever reports so many has reported nothing."""
 TURN_SPREAD_SECONDS = 0.25
 """Calls that were held back together go on within this time of each other, not all at once."""
 
@@ -80,6 +82,9 @@ class _Attempt:
     """How often the endpoint had answered anybody when the request was sent."""
     input_bytes: Callable[[], int]
     """The size of the request, asked for where the provider does not say how many tokens it was."""
+    pace: Pace | None
+    reserved: float
+    """Output tokens, where a pace is kept."""
 
 
 class Meter:
@@ -89,16 +94,20 @@ class Meter:
         self._client = client
         self._endpoint = endpoint
         self._own_keys = OwnKeys(endpoint)
+        self._line = anyio.Lock()
+        """Calls that wait for our own pace leave in the order in which they came."""
 
     async def attempt(self, send: Callable[[], Awaitable[Any]], *, input_bytes: Callable[[], int]) -> Any:
         """One attempt, with its own wall deadline, counted whatever comes of it."""
         bill, call, client = current_bill(), current_call(), self._client
         await self._wait_for_turn(call, bill)
+        pace = client.pace_of(self._endpoint)
+        reserved = 0.0 if pace is None else await self._keep(pace, call, bill)
         self._require_permission(bill)
         call.answered = False
         bill.calls += 1
         totals = client.charge(bill.purpose)
-        attempt = _Attempt(bill, call, totals, client.answers_of(self._endpoint), input_bytes)
+        attempt = _Attempt(bill, call, totals, client.answers_of(self._endpoint), input_bytes, pace, reserved)
         seconds = self._seconds_for(call)
         try:
             with client.under_way(), anyio.fail_after(seconds):
@@ -144,14 +153,38 @@ class Meter:
 
     async def _wait_for_turn(self, call: Call, bill: Bill) -> None:
         """While an endpoint asks to wait, every call to it waits, whichever call was told so."""
+        await self._wait_while_held_back(call, bill)
+        if turn := self._client.turn():
+            await anyio.sleep(turn)
+
+    async def _wait_while_held_back(self, call: Call, bill: Bill) -> None:
         while (held := self._client.held_back(self._endpoint)) > 0.0:
             left = self._client.policy.call_seconds - call.seconds
             if held >= left:
                 bill.blame("rate limit", f"the endpoint asks to wait for {held:.3g} s more")
                 raise CallTimeout("the call would time out before the endpoint accepts requests again")
-            await anyio.sleep(held + random.uniform(0.0, TURN_SPREAD_SECONDS))
-        if turn := self._client.turn():
-            await anyio.sleep(turn)
+            with suspend_working_limit():
+                await anyio.sleep(held + random.uniform(0.0, TURN_SPREAD_SECONDS))
+
+    async def _keep(self, pace: Pace, call: Call, bill: Bill) -> float:
+        """Wait until our own pace allows a request, and hand out what is reserved for it.
+
+        That takes no time of the call's nor of the trial's. It ends at once where nothing may be sent any more.
+        """
+        with suspend_working_limit():
+            since = time.monotonic()
+            async with self._line:
+                while True:
+                    call.paced += time.monotonic() - since
+                    await self._wait_while_held_back(call, bill)
+                    self._require_permission(bill)
+                    since = time.monotonic()
+                    wait = pace.seconds_until_next(since)
+                    if wait <= 0.0:
+                        return pace.send(since)
+                    left = self._client.seconds_left()
+                    # An answer may allow it earlier, and a cap or an endpoint that is down forbid it.
+                    await anyio.sleep(min(wait, LATE_SECONDS, math.inf if left is None else left))
 
     def _require_permission(self, bill: Bill) -> None:
         """Raise where the endpoint is down or a cap was reached: then nothing is sent."""
@@ -182,6 +215,8 @@ class Meter:
             bill.lost += 1
         else:
             bill.refused += 1
+            if attempt.pace is not None:
+                attempt.pace.refused(attempt.reserved)
         # Whether a provider charges for an answer that never arrived, nobody knows; a cap must assume it.
         tokens = estimated_tokens(attempt.input_bytes()) if fault in ("timeout", "transport") else 0
         price = self._endpoint.price
@@ -210,9 +245,11 @@ class Meter:
         bill.fault, bill.fault_message = None, ""
         bill.answers += 1
         bill.served_model = output.model or bill.served_model
-        reported, price = _reported(output), self._endpoint.price
-        sent, written = reported or (estimated_tokens(attempt.input_bytes()), estimated_tokens(_output_bytes(output)))
+        reported, price = reported_tokens(output), self._endpoint.price
+        sent, written = reported or (estimated_tokens(attempt.input_bytes()), estimated_tokens(bytes_of_output(output)))
         cost = price.of(input_tokens=sent, output_tokens=written) if price is not None else None
+        if attempt.pace is not None:
+            attempt.pace.answered(attempt.reserved, written)
         bill.tokens += sent + written
         bill.add(*((sent, written, cost) if reported else (None, None, None)))
         for total in attempt.totals:
@@ -301,7 +338,7 @@ def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> Non
         ) -> Any:
             original = super().generate
             return await meter.attempt(
-                lambda: original(input, tools, tool_choice, config), input_bytes=lambda: _input_bytes(input, tools)
+                lambda: original(input, tools, tool_choice, config), input_bytes=lambda: bytes_of_input(input, tools)
             )
 
         def should_retry(self, ex: Exception) -> bool | RetryDecision:
@@ -354,37 +391,3 @@ def _plain_fault(error: Exception, *, answered: bool) -> Exception:
     if answered and unreadable and not isinstance(error, OSError | MemoryError):
         return MalformedAnswer(f"the answer cannot be read ({type(error).__name__}: {str(error)[:200]})")
     return error
-
-
-def _reported(output: ModelOutput) -> tuple[int, int] | None:
-    """Tokens in and out as the provider counted them; `None` where it did not, or not in earnest."""
-    usage = output.usage
-    if usage is None:
-        return None
-    sent = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    written = usage.output_tokens
-    return (sent, written) if sent >= 0 and written >= 0 and 0 < sent + written <= MOST_TOKENS else None
-
-
-def _input_bytes(messages: "list[ChatMessage]", tools: "list[ToolInfo]") -> int:
-    """Bytes of UTF-8 that a model is given to read; pictures and the like are not in it."""
-    texts = [message.text for message in messages]
-    calls = [call for message in messages for call in getattr(message, "tool_calls", None) or ()]
-    texts += [json.dumps(call.arguments, default=str) for call in calls]
-    return sum(map(_size, texts)) + sum(len(tool.model_dump_json()) for tool in tools)
-
-
-def _output_bytes(output: ModelOutput) -> int:
-    """Bytes of UTF-8 that a model wrote, its thinking and its tool calls included."""
-    size = 0
-    for choice in output.choices:
-        content = choice.message.content
-        size += _size(choice.message.text)
-        if not isinstance(content, str):
-            size += sum(_size(str(getattr(part, "reasoning", ""))) for part in content)
-        size += sum(_size(json.dumps(call.arguments, default=str)) for call in choice.message.tool_calls or ())
-    return size
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))

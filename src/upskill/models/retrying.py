@@ -36,6 +36,8 @@ class Call:
     started: float = field(default_factory=time.monotonic)
     answers_before: int = 0
     """How often the endpoint had answered anybody when the call began."""
+    paced: float = 0.0
+    """Seconds that it waited for our own pace."""
     faults: int = 0
     """Requests of this call lost on the way or met by a passing fault."""
     refusals: int = 0
@@ -52,8 +54,8 @@ class Call:
 
     @property
     def seconds(self) -> float:
-        """How long the call has been under way."""
-        return time.monotonic() - self.started
+        """How long the call has been under way, without waits for our own pace."""
+        return time.monotonic() - self.started - self.paced
 
 
 _CALL: ContextVar[Call | None] = ContextVar("upskill_call", default=None)

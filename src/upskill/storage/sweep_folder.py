@@ -11,12 +11,16 @@ attempts/ID/ATTEMPT/ended.json           an attempt without it was killed, or st
 attempts/ID/ATTEMPT/run/                 the run folder of an attempt that ended
 """
 
+import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Trial
 from upskill.domain.sweep import (
@@ -30,8 +34,9 @@ from upskill.domain.sweep import (
     SweepPlan,
     SweepResult,
 )
-from upskill.domain.text import on_one_line
+from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
+from upskill.redaction import redactor_from
 from upskill.settings.values import without_secrets
 from upskill.storage.objects import Objects
 from upskill.storage.records import first_problem
@@ -54,12 +59,17 @@ _ADAPTERS: dict[type, TypeAdapter[Any]] = {
     )
 }
 _ID = re.compile(r"[0-9a-f]{32}")
+_TRIALS = re.compile(r"[0-9]{6,}\.jsonl")
 
 
 def value_text(value: object) -> str:
-    """A value of a sweep as one line of JSON."""
-    text: bytes = _ADAPTERS[type(value)].dump_json(value)
-    return text.decode()
+    """A value of a sweep as one line of JSON, without keys of the user's own."""
+    adapter = _ADAPTERS[type(value)]
+    try:
+        text = adapter.dump_json(value).decode()
+    except PydanticSerializationError:  # half a character, which has no UTF-8
+        text = json.dumps(adapter.dump_python(value, mode="json"), ensure_ascii=False, allow_nan=False)
+    return redactor_from(os.environ).clean_own(whole_characters(text))
 
 
 def value_from_text(kind: type[T], text: str | bytes, *, where: str) -> T:
@@ -79,7 +89,11 @@ class SweepFolder:
         self.place = without_secrets(place)
 
     def write_plan(self, plan: SweepPlan, jobs: Sequence[PlannedJob], refused: Iterable[Refused]) -> None:
-        """Replace the plan. `plan.json` comes last: without it there is no plan."""
+        """Replace the plan. `plan.json` comes last: without it there is no plan.
+
+        Raises `UsageError` where the place cannot write an object once.
+        """
+        self.objects.require_written_once()
         before = self.history()
         known = {one.id for one in before}
         new = [
@@ -92,6 +106,9 @@ class SweepFolder:
         self.objects.replace("jobs.jsonl", _lines(jobs))
         self.objects.replace("refused.jsonl", _lines(refused))
         self.objects.replace("plan.json", (value_text(plan) + "\n").encode())
+
+    def has_plan(self) -> bool:
+        return self.objects.read("plan.json") is not None
 
     def plan(self) -> SweepPlan:
         """The plan. Raises `UsageError` where there is none."""
@@ -188,6 +205,32 @@ class SweepFolder:
                 found.setdefault(parts[2], []).append("/".join(parts[3:]))
         return found
 
+    def keep_begun(self, job: str, attempt: str, begun: AttemptBegun) -> None:
+        self.objects.replace(f"attempts/{job}/{attempt}/begun.json", value_text(begun).encode())
+
+    def keep_trials(self, job: str, attempt: str, number: int, lines: bytes) -> None:
+        """Keep whole lines of the trial log of an attempt, which came after those with a lower number."""
+        self.objects.replace(f"attempts/{job}/{attempt}/{number:06}.jsonl", lines)
+
+    def keep_run(self, job: str, attempt: str, files: Mapping[str, Path]) -> None:
+        """Keep files of the run folder of an attempt, by their name in it."""
+        for name, path in files.items():
+            self.objects.upload(f"attempts/{job}/{attempt}/run/{name}", path)
+
+    def keep_result(self, result: SweepResult) -> SweepResult:
+        """Keep the result of a job, unless it has one. Returns the one that it has then."""
+        if self.objects.create(result_name(result.id), value_text(result).encode()):
+            return result
+        return self.result(result.id) or result
+
+    def keep_ended(self, ended: AttemptEnd) -> None:
+        self.objects.replace(f"attempts/{ended.id}/{ended.attempt}/ended.json", value_text(ended).encode())
+
+    def remove_trials(self, job: str) -> None:
+        """Remove what attempts at a job kept while they ran: its result has it all."""
+        for attempt, files in self.attempts(job).items():
+            self.objects.remove([f"attempts/{job}/{attempt}/{name}" for name in files if _TRIALS.fullmatch(name)])
+
     def begun(self, job: str, attempt: str) -> AttemptBegun | None:
         name = f"attempts/{job}/{attempt}/begun.json"
         data = self.objects.read(name)
@@ -200,8 +243,8 @@ class SweepFolder:
 
     def trials(self, job: str, attempt: str, files: Iterable[str]) -> Iterator[Trial]:
         """The answers that an attempt kept, in the order they came."""
-        names = [f"attempts/{job}/{attempt}/{name}" for name in sorted(files) if name.endswith(".jsonl")]
-        for name, data in self.objects.read_all([one for one in names if "/run/" not in one]):
+        names = [f"attempts/{job}/{attempt}/{name}" for name in sorted(files) if _TRIALS.fullmatch(name)]
+        for name, data in self.objects.read_all(names):
             for number, line in enumerate(data.splitlines(), 1):
                 try:
                     yield trial_from_json(line)

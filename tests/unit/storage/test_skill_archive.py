@@ -38,7 +38,7 @@ def tar_of(*entries: tuple[str, bytes, dict[str, object]]) -> bytes:
     return buffer.getvalue()
 
 
-GOOD = ("skill/sums/SKILL.md", SKILL.encode(), {})
+GOOD: tuple[str, bytes, dict[str, object]] = ("skill/sums/SKILL.md", SKILL.encode(), {})
 
 
 def test_a_skill_comes_out_as_it_went_in(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from upskill import reporting, storage
 from upskill.domain import Evaluation
-from upskill.domain.job import Job, JobError, JobResult, JobSpending
+from upskill.domain.job import JOB_SETTINGS, Job, JobError, JobResult, JobSpending
 from upskill.errors import EXIT_FAILED, UpskillError, UsageError
 from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
@@ -24,28 +24,6 @@ from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.evaluating.reuse import open_store
 from upskill.workflows.evaluating.spending import client_for, spent_in
 from upskill.workflows.evaluating.typed_again import TypedAgain
-
-JOB_SETTINGS = frozenset(
-    {
-        "aliases",
-        "attempt_timeout_seconds",
-        "base_url",
-        "call_timeout_seconds",
-        "command_seconds",
-        "concurrency",
-        "judge",
-        "judge_is_student",
-        "max_output_tokens",
-        "max_retries",
-        "max_retry_wait_seconds",
-        "max_trial_minutes",
-        "max_trial_tokens",
-        "max_turns",
-        "store_days",
-        "temperature",
-    }
-)
-"""Settings that a job may name. The others have a key of their own, or are not about an evaluation."""
 
 
 def run_job(text: str, *, root: str) -> str:

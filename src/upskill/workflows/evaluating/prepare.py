@@ -14,7 +14,7 @@ from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.errors import UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel
-from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
+from upskill.models.endpoint import untyped_lines
 from upskill.models.preflight import SERVERS, Servers, missing_keys
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
@@ -32,7 +32,7 @@ from upskill.workflows.evaluating.select_cases import (
     without_copies,
 )
 from upskill.workflows.evaluating.skill_dangers import danger_notes
-from upskill.workflows.models import show_model
+from upskill.workflows.models import student_endpoint
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -297,19 +297,6 @@ def students_named(settings: Settings) -> tuple[str, ...]:
             hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
         )
     return names
-
-
-def student_endpoint(name: str, settings: Settings) -> Endpoint:
-    """Where a student is served. It may use the teacher's key only where both have the same base URL, and no file says
-    so that is not trusted with keys."""
-    endpoint = show_model(name, settings=settings)
-    if endpoint.is_handoff:
-        raise UsageError(f"{name}: a hand-off can teach, but not be measured", hint="name another model")
-    teachers, origin = settings.teacher_base_url, settings.untyped.get("teacher_base_url")
-    same = teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url
-    if endpoint.is_custom and same and (origin is None or origin.keys):
-        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
-    return endpoint
 
 
 def choose_harness(wanted: str, cases: Iterable[Case], *, loads: bool = False) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from upskill.domain.job import Caps, JobSpending
 from upskill.domain.sweep import PlannedJob
+from upskill.reporting import dollars
 
 RETRY_SHARE = 0.25
 RETRY_CALLS = 4
@@ -30,7 +31,7 @@ class Amount:
     def beyond(self, caps: Caps) -> str | None:
         """The cap that does not allow this, in words; `None` where all do."""
         if caps.max_cost is not None and self.cost > caps.max_cost:
-            return f"${caps.max_cost:,.2f}"
+            return dollars(caps.max_cost)
         if caps.max_calls is not None and self.calls > caps.max_calls:
             return f"{caps.max_calls:,} calls"
         if caps.max_total_tokens is not None and self.tokens > caps.max_total_tokens:
@@ -47,7 +48,7 @@ def reserve_for(job: PlannedJob) -> Caps:
     """The most that one attempt at a job may spend, also where the plan has no cap: a killed attempt has a price."""
     room = 1 + RETRY_SHARE
     return Caps(
-        max_cost=None if job.cost_at_most is None else job.cost_at_most * room,
+        max_cost=job.cost_at_most * room if job.cost_at_most else None,  # what is free needs no cap; 0 allows nothing
         max_calls=math.ceil(job.calls_at_most * room) + RETRY_CALLS,
         max_total_tokens=None if job.tokens_at_most is None else math.ceil(job.tokens_at_most * room),
     )

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from upskill.domain.job import Caps
 from upskill.domain.sweep import Assignment, AttemptEnd, PlannedJob, ResultSummary
 from upskill.domain.text import count
 from upskill.interruption import interrupts_stop
 from upskill.storage.sweep_folder import SweepFolder, value_from_text, value_text
-from upskill.workflows.sweeping.budget import Amount, SweepBudget, reserve_for, shard_caps, spent
+from upskill.workflows.sweeping.budget import SweepBudget, reserve_for, shard_caps, spent
 from upskill.workflows.sweeping.engines import Engine, Lost
 from upskill.workflows.sweeping.standing import MOST_ATTEMPTS, Shard, Standing, confirmation_of, shard_of
 
@@ -42,6 +41,8 @@ class SweepRun:
     budget: SweepBudget
     waiting: deque[PlannedJob]
     running: dict[str, PlannedJob] = field(default_factory=dict)
+    jobs: dict[str, PlannedJob] = field(default_factory=dict)
+    """Everything that is known of this part, by id."""
     results: dict[str, ResultSummary] = field(default_factory=dict)
     """Of this part, by id."""
     failed: dict[str, Unfinished] = field(default_factory=dict)
@@ -116,6 +117,9 @@ class SweepRun:
         if ended.done:
             self._finish(job, ended, folder)
             return
+        if self.interrupted:
+            self.waiting.appendleft(job)
+            return
         why = ended.why or (ended.error.message if ended.error is not None else "it ended early")
         self.failed[identity] = Unfinished(job=job, why=why)
         self.last = f"{job.name}: no result ({why})"
@@ -149,6 +153,7 @@ class SweepRun:
         self.last = f"{job.name}: {found}{' (confirmation)' if job.confirms else ''}"
         confirmation = confirmation_of(job, result, self.standing.plan)
         if confirmation is not None and confirmation.id not in self.results:
+            self.jobs[confirmation.id] = confirmation
             self.waiting.appendleft(confirmation)  # first: a verdict that is confirmed is worth more than another one
 
 
@@ -184,8 +189,9 @@ def prepare_run(standing: Standing, *, at: str, shard: Shard, again: bool) -> Sw
         shard=shard,
         budget=SweepBudget(caps=caps, charged=charged[shard.number - 1]),
         waiting=deque(),
+        jobs={job.id: job for job in parts[shard.number - 1]},
     )
-    for job in parts[shard.number - 1]:
+    for job in run.jobs.values():
         tried = standing.attempts.get(job.id)
         if (result := standing.results.get(job.id)) is not None:
             run.results[job.id] = result

@@ -99,7 +99,7 @@ def _attempts(folder: SweepFolder, job: PlannedJob) -> Attempts:
     for attempt in folder.attempts(job.id):
         end = folder.ended(job.id, attempt)
         if end is not None:
-            ended += 1
+            ended += end.why != "interrupted"  # that was a person, and nothing of the job's
             why = end.why or (end.error and end.error.message) or why
             verdicts = end.verdicts
             charged += spent(end.spending, job)

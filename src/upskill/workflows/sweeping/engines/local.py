@@ -99,7 +99,7 @@ class _Worker:
         self.jobs = 0
 
     @property
-    def ends(self) -> frozenset[object]:
+    def ends(self) -> "frozenset[Connection | int]":
         """What becomes ready when the job has ended, or the process."""
         return frozenset({self._pipe, self._process.sentinel})
 

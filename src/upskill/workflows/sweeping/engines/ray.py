@@ -114,8 +114,8 @@ def require_token(address: str, environment: Mapping[str, str]) -> None:
     if address != NEW_HERE and environment.get("RAY_AUTH_MODE") not in ("token", "disabled"):
         raise UsageError(
             "RAY_AUTH_MODE is not set: whoever reaches a port of the cluster could run programs on it",
-            hint="set RAY_AUTH_MODE=token here and on every node before `ray start` (docs/how-to/sweep-many-skills.md); "
-            "RAY_AUTH_MODE=disabled says that nobody else can reach its ports",
+            hint="set RAY_AUTH_MODE=token here, and on every node before `ray start`; RAY_AUTH_MODE=disabled says that "
+            "nobody else can reach its ports (docs/how-to/sweep-many-skills.md)",
         )
 
 
@@ -158,4 +158,3 @@ def _end(ray: Any, reference: Any) -> str | Lost:
 
 def _short(error: BaseException) -> str:
     return on_one_line(str(error))[:_LONGEST_REASON]
-
