@@ -127,5 +127,6 @@ def job_id(prepared: PreparedEvaluation, served: Mapping[str, str | None]) -> st
 def _why(error: UpskillError, listed: ListedSkill) -> str:
     """Why a skill is refused, in one line, without a key of the user's own."""
     said = "; ".join((error.message, *error.problems[:2]))
-    said = said.replace(str(listed.folder), listed.skill).removeprefix(f"{listed.skill}: ")
+    said = said.replace(str(listed.folder), listed.skill)
+    said = said.removeprefix(f"{listed.skill}: ").removeprefix(f"{listed.folder.name}: ")
     return shortened(on_one_line(redactor_from(os.environ).clean_own(said)), _MOST_WHY)
