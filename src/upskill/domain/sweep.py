@@ -207,9 +207,15 @@ class Row:
     passed: bool
     calls: int
     cost: float | None
+    family: str | None = None
+    """Of the case, where it names one."""
+    counted: bool = True
+    """False for an answer that came after the decision: it was paid for, and no verdict rests on it."""
 
 
 ROW_FIELDS = tuple(one.name for one in fields(Row))
+RowValues = tuple[str, str, str, int, bool, int, float | None, str | None, bool]
+"""The values of a `Row` in the order of `ROW_FIELDS`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,8 +232,8 @@ class SweepResult:
     """The attempt that wrote it: its run folder is `attempts/ID/ATTEMPT/run`."""
     evaluation: Mapping[str, Any]
     """The object of `upskill eval --json`."""
-    rows: tuple[tuple[Any, ...], ...]
-    """Every scored answer once, as the values of `Row` in the order of `ROW_FIELDS`."""
+    rows: tuple[RowValues, ...]
+    """Every scored answer once, as the values of `Row`."""
     looks: tuple[Mapping[str, Any], ...] = ()
     """The lines of the ledger that this evaluation wrote."""
     spending: JobSpending
