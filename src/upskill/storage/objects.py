@@ -234,11 +234,6 @@ class _Url:
     def upload(self, name: str, file: Path) -> None:
         self._files.put_file(str(file), self._path(name))
 
-    def upload(self, name: str, file: Path) -> None:
-        """Write an object from a file that may be larger than memory, whether it is there or not."""
-        with self._explained(name):
-            self._files.put_file(str(file), self._path(name))
-
     def read(self, name: str) -> bytes | None:
         try:
             return bytes(self._files.cat_file(self._path(name)))

@@ -39,7 +39,6 @@ _ANSWERS = {
     "calls": "INTEGER",
     "cost": "DOUBLE",
     "family": "VARCHAR",
-    "counted": "BOOLEAN",
 }
 _KEYS = ("evaluation", "skill", "model", *ROW_FIELDS[1:])
 _CLAIMED = {
@@ -253,11 +252,11 @@ _PARQUET = "(FORMAT parquet, COMPRESSION zstd)"
 _WHEN = " ".join(f"WHEN '{arm}' THEN {1 << number}" for number, arm in enumerate(ARMS))
 _BIT = f"CASE {{}} {_WHEN} ELSE {1 << len(ARMS)} END"
 """A bit for each arm, and one for whatever else is found there."""
-# One row for each case and repeat: the arms that it has, those of them that passed, and those that count.
+# One row for each case and repeat: the arms that it has, and those of them that passed.
 _TURNS = f"""
 CREATE OR REPLACE TEMP TABLE turns AS
 SELECT evaluation, model, "case", repeat, any_value(family) AS family, count(*) AS answers,
-    bit_or(bit) AS arms, bit_or(bit) FILTER (passed) AS passed, bit_or(bit) FILTER (counted) AS counted
+    bit_or(bit) AS arms, bit_or(bit) FILTER (passed) AS passed
 FROM (
     SELECT *, {_BIT.format("arm")} AS bit FROM read_parquet(?) WHERE evaluation >= ? AND evaluation < ?
 )
@@ -275,7 +274,7 @@ pair AS (
     SELECT evaluation, model, "case", repeat, family,
         (coalesce(passed, 0) & bit > 0)::INTEGER - (coalesce(passed, 0) & bit_against > 0)::INTEGER AS difference
     FROM turns JOIN mine USING (evaluation, model)
-    WHERE counted & bit > 0 AND counted & bit_against > 0
+    WHERE arms & bit > 0 AND arms & bit_against > 0
 ),
 per_case AS (
     SELECT evaluation, model, "case", any_value(family) AS family, count(*) AS pairs, sum(difference) AS won,
