@@ -101,6 +101,7 @@ class _Attempt:
 
     def _measure(self, scratch: Path) -> AttemptEnd:
         """Evaluate, and keep the run and its result."""
+        self._charged()  # raises before the first call where nobody could say at the end what was charged
         # Looks of one run are told from those of another by the name of its folder.
         run = storage.run_folder_at(scratch / self._name)
         skill, case_file = extract_archive(self._folder.input(self._job.input), scratch / "input")

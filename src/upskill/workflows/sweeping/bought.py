@@ -100,6 +100,11 @@ class AttemptProgress(RunProgress):
     def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, decision: "Decision | None") -> None:
         self._fed.add((student, pair.case_id, pair.repeat))
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether answers are being kept; no more once that failed."""
+        return self._thread is not None and self._thread.is_alive()
+
     def close(self) -> None:
         """Keep what is left. Raises `EngineError` where that cannot be kept."""
         if self._thread is None:
