@@ -152,7 +152,7 @@ def answers(evaluation: int) -> Iterator[RowValues]:
         for pair in range(53):
             for arm, rate in (("baseline", 0.5), ("with_skill", 0.6)):
                 passed, cost = rng.random() < rate, round(rng.uniform(5e-5, 2e-4), 7)
-                yield (f"org/model-{model}", f"case-{pair % CASES}", arm, pair // CASES, passed, 1, cost, None, True)
+                yield (f"org/model-{model}", f"case-{pair % CASES}", arm, pair // CASES, passed, 1, cost, None)
 
 
 def reduce_many(rows: int) -> dict[str, float]:
@@ -236,7 +236,6 @@ def as_row(
     calls: int,
     cost: float | None,
     family: str | None,
-    counted: bool,
 ) -> Row:
     """The values of a row, by name."""
     return Row(
@@ -248,7 +247,6 @@ def as_row(
         calls=calls,
         cost=cost,
         family=family,
-        counted=counted,
     )
 
 

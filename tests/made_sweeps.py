@@ -71,7 +71,7 @@ def made_result(job: PlannedJob, rows: Sequence[Row], *, cost: Mapping[str, floa
     """The result that these answers give."""
     reports = []
     for student in job.students:
-        mine = {(row.case, row.repeat, row.arm): row for row in rows if row.student == student and row.counted}
+        mine = {(row.case, row.repeat, row.arm): row for row in rows if row.student == student}
         keys = sorted({(case, repeat) for case, repeat, _ in mine})
         pairs = tuple(
             Pair(

@@ -74,12 +74,11 @@ def command(manifest: Path, at: str, workers: int | None, as_json: bool, quiet: 
 def _lines(planned: "PlannedSweep", standing: "Standing", expected: "Forecast", *, place: str) -> list[str]:
     plan = planned.plan
     groups = f" in {count(len(plan.groups), 'group')}" if len(plan.groups) > 1 else ""
-    done = sum(job.id in standing.results for job in planned.jobs)
     confirmations = len(standing.jobs) - len(planned.jobs)
-    more = f", and {count(confirmations, 'confirmation')}" if confirmations else ""
+    more = f" and {count(confirmations, 'confirmation')}" if confirmations else ""
     lines = [
         f"{count(planned.skills, 'skill')} on {count(len(plan.students), 'model')}{groups}: "
-        f"{count(len(planned.jobs), 'evaluation')}{more}; {done:,} done, {expected.left:,} left",
+        f"{count(len(planned.jobs), 'evaluation')}{more}; {len(standing.results):,} done, {expected.left:,} left",
         *(f"  {named(planned.endpoints[one.name])}{_place(one.endpoint)}" for one in plan.students),
         f"calls         {_calls(expected.take)}",
         f"price         {_price(planned, expected.take)}",

@@ -198,7 +198,7 @@ class ResultSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One scored answer, as the table over all jobs has it."""
+    """One scored answer that a verdict rests on, as the table over all jobs has it."""
 
     student: str
     case: str
@@ -209,12 +209,10 @@ class Row:
     cost: float | None
     family: str | None = None
     """Of the case, where it names one."""
-    counted: bool = True
-    """False for an answer that came after the decision: it was paid for, and no verdict rests on it."""
 
 
 ROW_FIELDS = tuple(one.name for one in fields(Row))
-RowValues = tuple[str, str, str, int, bool, int, float | None, str | None, bool]
+RowValues = tuple[str, str, str, int, bool, int, float | None, str | None]
 """The values of a `Row` in the order of `ROW_FIELDS`."""
 
 
@@ -233,7 +231,7 @@ class SweepResult:
     evaluation: Mapping[str, Any]
     """The object of `upskill eval --json`."""
     rows: tuple[RowValues, ...]
-    """Every scored answer once, as the values of `Row`."""
+    """Every scored answer that counts, once, as the values of `Row`."""
     looks: tuple[Mapping[str, Any], ...] = ()
     """The lines of the ledger that this evaluation wrote."""
     spending: JobSpending

@@ -10,7 +10,7 @@ from rich.text import Text
 from upskill.domain.job import JobSpending
 from upskill.domain.sweep_table import STATES, RowState, SweepTable, TableRow
 from upskill.domain.text import count, points, points_range, shortened, visible
-from upskill.reporting.glance.names import fitted, names_by_model
+from upskill.reporting.glance.names import fitted, is_scripted, names_by_model
 from upskill.reporting.glance.terminal_block import style_of
 from upskill.reporting.glance.values import IN_ASCII
 from upskill.reporting.lines import print_lines
@@ -60,6 +60,8 @@ def summary(table: SweepTable) -> list[str]:
         lines.append(chance(table))
     if cheapest := _cheapest(table.rows):
         lines.append(cheapest)
+    if any(map(is_scripted, table.models)):
+        lines.append("Scripts answer, not models: this says nothing about any model.")
     return lines
 
 

@@ -26,6 +26,10 @@ CLOSE = 1e-9
 """How far a lift may be from the one that its answers give."""
 _PART = 100_000
 """Rows that are turned into Parquet at a time."""
+_AT_ONCE = 500_000
+"""Rows that are audited in one step."""
+_LAST = "\U0010ffff"
+"""Comes after every id."""
 _MOST_SAID = 20
 """Differences that are listed; the rest is counted."""
 _ANSWERS = {
@@ -39,7 +43,6 @@ _ANSWERS = {
     "calls": "INTEGER",
     "cost": "DOUBLE",
     "family": "VARCHAR",
-    "counted": "BOOLEAN",
 }
 _KEYS = ("evaluation", "skill", "model", *ROW_FIELDS[1:])
 _CLAIMED = {
@@ -159,7 +162,8 @@ class Reducer:
         pattern = _pattern(answers)
         total = distinct = compared = pooled = different = 0
         said: list[Difference] = []
-        for low, high in _ranges():
+        rows_here = self._one("SELECT count(*) FROM read_parquet(?)", [pattern])[0]
+        for low, high in _ranges() if rows_here > _AT_ONCE else [("", _LAST)]:
             self._run(_TURNS, [pattern, low, high])
             counted = self._one("SELECT coalesce(sum(answers), 0), coalesce(sum(bit_count(arms)), 0) FROM turns")
             total, distinct = total + int(counted[0]), distinct + int(counted[1])
@@ -188,8 +192,8 @@ class Reducer:
         except duckdb.Error as error:
             raise EngineError(on_one_line(f"the answers of the sweep cannot be reduced: {error}")) from error
 
-    def _one(self, query: str) -> tuple[Any, ...]:
-        row: tuple[Any, ...] | None = self._run(query).fetchone()
+    def _one(self, query: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
+        row: tuple[Any, ...] | None = self._run(query, parameters).fetchone()
         assert row is not None
         return row
 
@@ -246,18 +250,18 @@ def _quoted(path: Path) -> str:
 def _ranges() -> Iterator[tuple[str, str]]:
     """Ids are hexadecimal; a sixteenth of them at a time keeps every aggregation in memory."""
     digits = "0123456789abcdef"
-    yield from zip(("", *digits[1:]), (*digits[1:], "\U0010ffff"), strict=True)
+    yield from zip(("", *digits[1:]), (*digits[1:], _LAST), strict=True)
 
 
 _PARQUET = "(FORMAT parquet, COMPRESSION zstd)"
 _WHEN = " ".join(f"WHEN '{arm}' THEN {1 << number}" for number, arm in enumerate(ARMS))
 _BIT = f"CASE {{}} {_WHEN} ELSE {1 << len(ARMS)} END"
 """A bit for each arm, and one for whatever else is found there."""
-# One row for each case and repeat: the arms that it has, those of them that passed, and those that count.
+# One row for each case and repeat: the arms that it has, and those of them that passed.
 _TURNS = f"""
 CREATE OR REPLACE TEMP TABLE turns AS
 SELECT evaluation, model, "case", repeat, any_value(family) AS family, count(*) AS answers,
-    bit_or(bit) AS arms, bit_or(bit) FILTER (passed) AS passed, bit_or(bit) FILTER (counted) AS counted
+    bit_or(bit) AS arms, bit_or(bit) FILTER (passed) AS passed
 FROM (
     SELECT *, {_BIT.format("arm")} AS bit FROM read_parquet(?) WHERE evaluation >= ? AND evaluation < ?
 )
@@ -275,7 +279,7 @@ pair AS (
     SELECT evaluation, model, "case", repeat, family,
         (coalesce(passed, 0) & bit > 0)::INTEGER - (coalesce(passed, 0) & bit_against > 0)::INTEGER AS difference
     FROM turns JOIN mine USING (evaluation, model)
-    WHERE counted & bit > 0 AND counted & bit_against > 0
+    WHERE arms & bit > 0 AND arms & bit_against > 0
 ),
 per_case AS (
     SELECT evaluation, model, "case", any_value(family) AS family, count(*) AS pairs, sum(difference) AS won,

@@ -45,7 +45,7 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
     """
     folder = SweepFolder(place)
     standing = read_standing(folder)
-    target = out if out is not None or folder.objects.folder is None else folder.objects.folder / "report"
+    target = out if out is not None or folder.objects.folder is None else Path(place) / "report"
     where = f"{folder.place.rstrip('/')}/report" if target is None else target.as_posix()
     with _scratch(target) as scratch:
         if not has_duckdb():
