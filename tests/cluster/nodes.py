@@ -31,7 +31,7 @@ class Nodes:
             "RAY_agent_register_timeout_ms": "120000",
             "RAY_raylet_start_wait_time_s": "120",
             "PYTHONDONTWRITEBYTECODE": "",  # Ray starts many processes, which would compile everything each time
-            "PYTHONPATH": str(Path(__file__).parent.parent),
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]),
         }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "cluster.nodes", str(nodes)],
@@ -110,7 +110,7 @@ def main() -> None:
         elif line.strip() == "add":
             nodes.append(cluster.add_node(num_cpus=1))
         say("done")
-    cluster.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

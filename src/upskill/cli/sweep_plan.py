@@ -74,12 +74,11 @@ def command(manifest: Path, at: str, workers: int | None, as_json: bool, quiet: 
 def _lines(planned: "PlannedSweep", standing: "Standing", expected: "Forecast", *, place: str) -> list[str]:
     plan = planned.plan
     groups = f" in {count(len(plan.groups), 'group')}" if len(plan.groups) > 1 else ""
-    done = sum(job.id in standing.results for job in planned.jobs)
     confirmations = len(standing.jobs) - len(planned.jobs)
-    more = f", and {count(confirmations, 'confirmation')}" if confirmations else ""
+    more = f" and {count(confirmations, 'confirmation')}" if confirmations else ""
     lines = [
         f"{count(planned.skills, 'skill')} on {count(len(plan.students), 'model')}{groups}: "
-        f"{count(len(planned.jobs), 'evaluation')}{more}; {done:,} done, {expected.left:,} left",
+        f"{count(len(planned.jobs), 'evaluation')}{more}; {len(standing.results):,} done, {expected.left:,} left",
         *(f"  {named(planned.endpoints[one.name])}{_place(one.endpoint)}" for one in plan.students),
         f"calls         {_calls(expected.take)}",
         f"price         {_price(planned, expected.take)}",
@@ -91,8 +90,8 @@ def _lines(planned: "PlannedSweep", standing: "Standing", expected: "Forecast", 
         lines += [f"              {_duration(pace.hours)}: {pace.what}" for pace in expected.paces[1:]]
     if (cap := expected.paid) is not None:
         lines.append(
-            f"cap           {cap.cap} pays for about {cap.expected:,} of {count(expected.left, 'evaluation')}"
-            f", at least {cap.at_least:,}"
+            f"cap           {cap.cap} pays for about {cap.expected:,} of {count(expected.left, 'evaluation')}, "
+            f"for {cap.at_least:,} if each takes its worst case ({cap.key} in {plan.manifest})"
         )
     lines += [
         f"what binds    {expected.binds}",
@@ -160,8 +159,9 @@ def _refused_lines(refused: "tuple[Refused, ...]", *, place: str) -> list[str]:
 def _copy_lines(copies: tuple[tuple[str, str], ...]) -> list[str]:
     if not copies:
         return []
-    first = f"{copies[0][0]} is {copies[0][1]}"
-    return [f"note: {count(len(copies), 'skill')} with the content of another: measured once ({first})"]
+    skill, same = copies[0]
+    are = "skill has" if len(copies) == 1 else "skills have"
+    return [f"note: {len(copies):,} {are} the content of another and are not measured twice ({skill}: {same})"]
 
 
 def _as_json(planned: "PlannedSweep", standing: "Standing", expected: "Forecast", *, at: str) -> "dict[str, Json]":
@@ -187,7 +187,12 @@ def _as_json(planned: "PlannedSweep", standing: "Standing", expected: "Forecast"
         "limits": [{"what": one.what, "model": one.model, "hours": one.hours} for one in expected.paces],
         "cap": None
         if (cap := expected.paid) is None
-        else {"cap": cap.cap, "evaluations_expected": cap.expected, "evaluations_at_least": cap.at_least},
+        else {
+            "key": cap.key,
+            "cap": cap.cap,
+            "evaluations_expected": cap.expected,
+            "evaluations_at_least": cap.at_least,
+        },
         "binds": expected.binds,
         "refused": [{"skill": one.skill, "why": one.why, "students": list(one.students)} for one in planned.refused],
         "copies": [{"skill": skill, "same_as": same} for skill, same in planned.copies],

@@ -198,7 +198,7 @@ class ResultSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One scored answer, as the table over all jobs has it."""
+    """One scored answer that a verdict rests on, as the table over all jobs has it."""
 
     student: str
     case: str
@@ -207,9 +207,13 @@ class Row:
     passed: bool
     calls: int
     cost: float | None
+    family: str | None = None
+    """Of the case, where it names one."""
 
 
 ROW_FIELDS = tuple(one.name for one in fields(Row))
+RowValues = tuple[str, str, str, int, bool, int, float | None, str | None]
+"""The values of a `Row` in the order of `ROW_FIELDS`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,8 +230,8 @@ class SweepResult:
     """The attempt that wrote it: its run folder is `attempts/ID/ATTEMPT/run`."""
     evaluation: Mapping[str, Any]
     """The object of `upskill eval --json`."""
-    rows: tuple[tuple[Any, ...], ...]
-    """Every scored answer once, as the values of `Row` in the order of `ROW_FIELDS`."""
+    rows: tuple[RowValues, ...]
+    """Every scored answer that counts, once, as the values of `Row`."""
     looks: tuple[Mapping[str, Any], ...] = ()
     """The lines of the ledger that this evaluation wrote."""
     spending: JobSpending

@@ -20,7 +20,7 @@ from typing import Any
 from upskill import reporting, storage
 from upskill.domain import Evaluation, Scored, StudentReport, Trial
 from upskill.domain.job import JobError, JobSpending
-from upskill.domain.sweep import Assignment, AttemptBegun, AttemptEnd, SweepResult
+from upskill.domain.sweep import Assignment, AttemptBegun, AttemptEnd, RowValues, SweepResult
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.models import MeteredClient
@@ -114,8 +114,11 @@ class _Attempt:
             run.trials.path, keep=self._keep_trials, begin=self._begin, counts_all=self._plan.runs is not None
         )
 
+        families: dict[str, str | None] = {}
+
         def on_prepared(prepared: PreparedEvaluation) -> None:
             self._require_planned(prepared)
+            families.update((case.id, case.family) for case in prepared.plan.cases)
             with run.trials.open() as log:
                 for trial in asked_for(as_one_run(self._kept_trials()), prepared):
                     log.append(trial)
@@ -151,7 +154,7 @@ class _Attempt:
                 students=self._job.students,
                 attempt=self._name,
                 evaluation=said,
-                rows=tuple(_rows(run.trials.load(), progress.counts)),
+                rows=tuple(_rows(run.trials.load(), progress.counts, families)),
                 looks=tuple(ledger.new(run=f"attempts/{self._job.id}/{self._name}")),
                 spending=self._spending,
                 charged=self._charged(),
@@ -302,13 +305,14 @@ def _verdicts(evaluation: Evaluation) -> dict[str, str]:
     return {one.student.name: one.verdict for one in evaluation.students if one.verdict is not None}
 
 
-def _rows(trials: list[Trial], counts: Any) -> Iterator[tuple[Any, ...]]:
+def _rows(trials: list[Trial], counts: Any, families: Mapping[str, str | None]) -> Iterator[RowValues]:
     """Every scored answer that counts, once; in an order that does not depend on when it came."""
     last = {trial.key: trial for trial in trials if isinstance(trial.outcome, Scored) and counts(trial)}
     for key in sorted(last):
         trial = last[key]
         assert isinstance(trial.outcome, Scored)
-        yield (*key, trial.outcome.passed, trial.calls, trial.usage.cost)
+        family = families.get(trial.case_id)
+        yield (*key, trial.outcome.passed, trial.calls, trial.usage.cost, family)
 
 
 def _line(error: Exception) -> str:

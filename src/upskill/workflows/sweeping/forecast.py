@@ -44,6 +44,8 @@ class Pace:
 class Paid:
     """How many evaluations a cap pays for."""
 
+    key: str
+    """Of the manifest."""
     cap: str
     """In words."""
     expected: int
@@ -161,27 +163,33 @@ def _paid(left: Sequence[PlannedJob], caps: Caps, charged: Amount, *, hours: flo
     if caps.max_cost is not None:
         expected = [job.cost_expected or 0.0 for job in left]
         room = caps.max_cost - charged.cost
-        found.append(_counted(f"${caps.max_cost:,.2f}", room, expected, [one.cost for one in worst]))
+        found.append(_counted("max_cost", f"${caps.max_cost:,.2f}", room, expected, [one.cost for one in worst]))
     if caps.max_calls is not None:
         calls = [float(job.calls_expected) for job in left]
         room = caps.max_calls - charged.calls
-        found.append(_counted(f"{caps.max_calls:,} calls", room, calls, [float(one.calls) for one in worst]))
+        found.append(
+            _counted("max_calls", f"{caps.max_calls:,} calls", room, calls, [float(one.calls) for one in worst])
+        )
     if caps.max_total_tokens is not None:
         # What is expected of a long prompt is not kept: half of the worst case, as a sequential design takes.
         tokens = [(job.tokens_at_most or 0) / 2 for job in left]
         room = caps.max_total_tokens - charged.tokens
-        found.append(_counted(f"{caps.max_total_tokens:,} tokens", room, tokens, [float(one.tokens) for one in worst]))
+        most = [float(one.tokens) for one in worst]
+        found.append(_counted("max_total_tokens", f"{caps.max_total_tokens:,} tokens", room, tokens, most))
     if caps.max_time_minutes is not None and hours * 60 > caps.max_time_minutes:
         share = int(len(left) * caps.max_time_minutes / (hours * 60))
-        found.append(Paid(cap=f"{caps.max_time_minutes:,.0f} minutes", expected=share, at_least=0))
+        found.append(
+            Paid(key="max_time_minutes", cap=f"{caps.max_time_minutes:,.0f} minutes", expected=share, at_least=0)
+        )
     short = [one for one in found if one.at_least < len(left)]
     return min(short, key=lambda one: (one.expected, one.at_least)) if short else None
 
 
-def _counted(cap: str, room: float, expected: Sequence[float], worst: Sequence[float]) -> Paid:
+def _counted(key: str, cap: str, room: float, expected: Sequence[float], worst: Sequence[float]) -> Paid:
     """An evaluation starts while its worst case fits into what is left; those before it took what was expected."""
     before = [0.0, *accumulate(expected)]
     return Paid(
+        key=key,
         cap=cap,
         expected=sum(spent + most <= room for spent, most in zip(before, worst, strict=False)),
         at_least=sum(spent <= room for spent in accumulate(worst)),

@@ -21,7 +21,9 @@ _OWN_KEYS = ("format", "skills", "students", "groups", "runs", "confirm", "logs"
 _PLAN_SETTINGS = ("harness", "seed")
 _CAPS = tuple(one.name for one in fields(Caps))
 _LIMITS = tuple(one.name for one in fields(RateLimit))
-KEYS = (*_OWN_KEYS, *_PLAN_SETTINGS, *_CAPS, *sorted(JOB_SETTINGS))
+_SETTINGS = tuple(sorted(JOB_SETTINGS - {"store_days"}))
+"""A sweep has no cache: what was bought in its folder is not bought again anyway."""
+KEYS = (*_OWN_KEYS, *_PLAN_SETTINGS, *_CAPS, *_SETTINGS)
 """Every key that a manifest may have."""
 
 
@@ -71,7 +73,7 @@ def read_manifest(path: Path) -> Manifest:
         harness=table.get("harness", "auto"),
         runs=_runs(table.get("runs", "auto"), where=where),
         seed=table.get("seed", 0),
-        settings={name: table[name] for name in sorted(JOB_SETTINGS) if name in table},
+        settings={name: table[name] for name in _SETTINGS if name in table},
         caps=_caps(table, where=where),
         limits=_limits(table.get("limits", {}), students, where=where),
         confirm=_confirm(table.get("confirm", True), where=where),

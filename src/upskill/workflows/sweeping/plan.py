@@ -18,8 +18,9 @@ from upskill.models import Endpoint, ServedModel
 from upskill.models.preflight import ServersAskedOnce
 from upskill.settings import Settings
 from upskill.storage.raw_skill import raw_digest
-from upskill.storage.sweep_folder import SweepFolder, input_name
+from upskill.storage.sweep_folder import SweepFolder
 from upskill.workflows.models import student_endpoint
+from upskill.workflows.sweeping.archives import Archives
 from upskill.workflows.sweeping.conditions import basis_of, planned_student
 from upskill.workflows.sweeping.listed_skills import ListedSkill, listed_skills, with_folder
 from upskill.workflows.sweeping.manifest import Manifest, read_manifest
@@ -64,18 +65,20 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
     endpoints = {name: student_endpoint(name, settings) for name in manifest.students}
     served = {name: servers.probe(one, needs_key=False) for name, one in endpoints.items()}
     students = tuple(planned_student(one, served[name]) for name, one in endpoints.items())
-    planning = _Planning(
-        manifest=manifest,
-        settings=settings,
-        servers=servers,
-        served={one.name: one.served for one in students},
-        folder=folder,
-        known=_Known.read(folder, basis := basis_of(manifest, students, endpoints, served)),
-    )
+    basis = basis_of(manifest, students, endpoints, served)
     listed = listed_skills(manifest)
-    for number, skill in enumerate(listed):
-        progress.step("reading skills", number, len(listed))
-        planning.add(skill)
+    with Archives(folder) as archives:
+        planning = _Planning(
+            manifest=manifest,
+            settings=settings,
+            servers=servers,
+            served={one.name: one.served for one in students},
+            archives=archives,
+            known=_Known.read(folder, basis, archives),
+        )
+        for number, skill in enumerate(listed):
+            progress.step("reading skills", number, len(listed))
+            planning.add(skill)
     if not planning.jobs:
         raise _nothing_to_measure(manifest, planning.refused)
     made = _plan(manifest, students, basis=basis)
@@ -132,26 +135,23 @@ class _Known:
     plan: SweepPlan | None = None
     jobs: tuple[PlannedJob, ...] = ()
     refused: tuple[Refused, ...] = ()
-    inputs: frozenset[str] = frozenset()
-    """Names of the archives that are there."""
     by_raw: Mapping[str, tuple[list[PlannedJob], list[Refused]]] = field(default_factory=dict)
     """Nothing, where the conditions are others now."""
 
     @classmethod
-    def read(cls, folder: SweepFolder, basis: str) -> "_Known":
-        inputs = frozenset(folder.objects.folders("inputs"))
+    def read(cls, folder: SweepFolder, basis: str, archives: Archives) -> "_Known":
         if not folder.has_plan():
-            return cls(inputs=inputs)
+            return cls()
         plan, jobs, refused = folder.plan(), folder.jobs(), folder.refused()
         by_raw: dict[str, tuple[list[PlannedJob], list[Refused]]] = {}
         if plan.basis == basis:
             for job in jobs:
-                if job.raw and input_name(job.input).rpartition("/")[2] in inputs:
+                if job.raw and archives.has(job.input):
                     by_raw.setdefault(job.raw, ([], []))[0].append(job)
             for one in refused:
                 if one.raw:
                     by_raw.setdefault(one.raw, ([], []))[1].append(one)
-        return cls(plan=plan, jobs=tuple(jobs), refused=tuple(refused), inputs=inputs, by_raw=by_raw)
+        return cls(plan=plan, jobs=tuple(jobs), refused=tuple(refused), by_raw=by_raw)
 
     def of(self, raw: str | None, group: tuple[str, ...]) -> tuple[PlannedJob | None, list[Refused]] | None:
         """What was planned from these bytes for a group; `None` where nobody knows."""
@@ -178,7 +178,7 @@ class _Planning:
     settings: Settings
     servers: ServersAskedOnce
     served: Mapping[str, str | None]
-    folder: SweepFolder
+    archives: Archives
     known: _Known
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
@@ -218,7 +218,7 @@ class _Planning:
                 runs=self.manifest.runs,
                 servers=self.servers,
                 served=self.served,
-                folder=self.folder,
+                archives=self.archives,
             )
         return self._planner
 

@@ -12,11 +12,11 @@ from upskill.models.preflight import Servers
 from upskill.redaction import redactor_from
 from upskill.settings import Settings
 from upskill.storage.raw_skill import raw_digest
-from upskill.storage.skill_archive import archive_bytes
-from upskill.storage.sweep_folder import SweepFolder
+from upskill.storage.skill_archive import archive_bytes, archive_digest
 from upskill.workflows.evaluating.judge import identity as judge_identity
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.reuse import requests_of
+from upskill.workflows.sweeping.archives import Archives
 from upskill.workflows.sweeping.listed_skills import ListedSkill, with_folder
 
 _MOST_WHY = 300
@@ -33,12 +33,11 @@ class SkillPlanner:
     servers: Servers
     served: Mapping[str, str | None]
     """What each model was found to be."""
-    folder: SweepFolder
+    archives: Archives
 
     def plan(self, listed: ListedSkill, group: tuple[str, ...], *, raw: str | None) -> Planned:
         """Read the skill and its cases, check them as every evaluation does, and keep the archive."""
         refused: list[Refused] = []
-        fitting = group
         try:
             try:
                 prepared = self._prepared(listed, group)
@@ -47,13 +46,15 @@ class SkillPlanner:
                 if not fitting:
                     return None, [replace(one, raw=raw or "") for one in refused]
                 prepared = self._prepared(listed, fitting)
+            archive = archive_bytes(listed.folder, listed.case_file)
             name = prepared.skill.frontmatter.get("name")
             key = raw if isinstance(name, str) and name.strip() else with_folder(raw, listed)
-            job = self._job(listed, prepared, raw=key)
+            job = self._job(listed, prepared, input=archive_digest(archive), raw=key)
             if raw_digest(listed.folder, listed.case_file) != raw:
                 raise UsageError("it changed while it was being read")
         except UpskillError as error:
             return None, [Refused(skill=listed.skill, why=_why(error, listed), students=group)]
+        self.archives.keep(archive)
         return job, [replace(one, raw=key or "") for one in refused]
 
     def _prepared(self, listed: ListedSkill, group: tuple[str, ...]) -> PreparedEvaluation:
@@ -69,8 +70,7 @@ class SkillPlanner:
             return False
         return True
 
-    def _job(self, listed: ListedSkill, prepared: PreparedEvaluation, *, raw: str | None) -> PlannedJob:
-        archive = archive_bytes(listed.folder, listed.case_file)
+    def _job(self, listed: ListedSkill, prepared: PreparedEvaluation, *, input: str, raw: str | None) -> PlannedJob:
         estimate = prepared.estimate
         unpriced = all(student.price is None for student in prepared.plan.students)
         return PlannedJob(
@@ -78,7 +78,7 @@ class SkillPlanner:
             skill=listed.skill,
             name=prepared.skill.name,
             version=prepared.skill.digest,
-            input=self.folder.keep_input(archive),
+            input=input,
             case_file=None if listed.case_file is None else f"cases/{listed.case_file.name}",
             cases=len(prepared.plan.cases),
             students=tuple(student.name for student in prepared.plan.students),
@@ -127,5 +127,6 @@ def job_id(prepared: PreparedEvaluation, served: Mapping[str, str | None]) -> st
 def _why(error: UpskillError, listed: ListedSkill) -> str:
     """Why a skill is refused, in one line, without a key of the user's own."""
     said = "; ".join((error.message, *error.problems[:2]))
-    said = said.replace(str(listed.folder), listed.skill).removeprefix(f"{listed.skill}: ")
+    said = said.replace(str(listed.folder), listed.skill)
+    said = said.removeprefix(f"{listed.skill}: ").removeprefix(f"{listed.folder.name}: ")
     return shortened(on_one_line(redactor_from(os.environ).clean_own(said)), _MOST_WHY)

@@ -1,7 +1,7 @@
 """How a sweep stands: which of its evaluations have a result, which are left, and what was charged. Asks no model."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from upskill.domain.sweep import PlannedJob, ResultSummary, SweepPlan
 from upskill.storage.sweep_folder import SweepFolder
@@ -37,6 +37,8 @@ class Attempts:
     """Or still running: nobody can tell."""
     why: str | None = None
     """Why the last one that ended has no result."""
+    verdicts: Mapping[str, str] = field(default_factory=dict)
+    """Of the last one that ended, by model."""
     charged: Amount = Amount()  # noqa: RUF009 - frozen
 
 
@@ -92,14 +94,16 @@ def confirmation_of(job: PlannedJob, result: ResultSummary | None, plan: SweepPl
 def _attempts(folder: SweepFolder, job: PlannedJob) -> Attempts:
     ended = killed = 0
     why = None
+    verdicts: Mapping[str, str] = {}
     charged = Amount()
     for attempt in folder.attempts(job.id):
         end = folder.ended(job.id, attempt)
         if end is not None:
             ended += end.why != "interrupted"  # that was a person, and nothing of the job's
             why = end.why or (end.error and end.error.message) or why
+            verdicts = end.verdicts
             charged += spent(end.spending, job)
         elif (begun := folder.begun(job.id, attempt)) is not None:
             killed += 1
             charged += all_of(begun.caps)
-    return Attempts(ended=ended, killed=killed, why=why, charged=charged)
+    return Attempts(ended=ended, killed=killed, why=why, verdicts=verdicts, charged=charged)
