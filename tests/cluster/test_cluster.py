@@ -10,6 +10,8 @@ import pytest
 
 from cluster.nodes import Nodes
 from counted_sweep import CountedSweep, run_plainly, verdicts
+from upskill.errors import EngineError
+from upskill.workflows.sweeping.engines.ray import RayEngine
 
 NODES = 2
 POINTS = 10
@@ -31,6 +33,12 @@ def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path
     sweep.require_whole()
     assert sweep.bought_again <= 2 * sweep.concurrency, "those in flight, and those that were just being kept"
     assert "2 workers" in err
+
+
+def test_where_nobody_listens_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    with pytest.raises(EngineError, match="nobody answers at 127.0.0.1:9 "), RayEngine(str, address="127.0.0.1:9"):
+        pass
 
 
 @pytest.mark.full
