@@ -37,7 +37,7 @@ def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path
 
 def test_where_nobody_listens_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    with pytest.raises(EngineError, match="nobody answers at 127.0.0.1:9 "), RayEngine(str, address="127.0.0.1:9"):
+    with pytest.raises(EngineError, match=r"nobody answers at 127\.0\.0\.1:9 "), RayEngine(str, address="127.0.0.1:9"):
         pass
 
 
