@@ -110,7 +110,7 @@ def main() -> None:
         elif line.strip() == "add":
             nodes.append(cluster.add_node(num_cpus=1))
         say("done")
-    cluster.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

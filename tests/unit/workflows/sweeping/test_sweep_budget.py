@@ -67,7 +67,8 @@ def test_a_second_job_starts_only_if_the_caps_could_pay_both(caps: Caps, says: s
 def test_no_order_of_ends_and_deaths_charges_more_than_the_cap(
     jobs: list[tuple[int, bool]], cap: int, workers: int
 ) -> None:
-    budget, running = SweepBudget(caps=Caps(max_calls=cap)), []
+    budget = SweepBudget(caps=Caps(max_calls=cap))
+    running: list[tuple[str, Amount | None]] = []
     for number, (calls, dies) in enumerate(jobs):
         reserve = Caps(max_calls=calls)
         if len(running) == workers:

@@ -209,8 +209,7 @@ def test_three_attempts_without_a_result_are_enough_unless_a_person_asks(tmp_pat
             attempt=f"a{len(tries)}",
             done=False,
             spending=JobSpending(calls=2, tokens=20),
-            why="too many answers were lost",
-            evaluation={"interrupted": len(tries) == 1},
+            why="interrupted" if len(tries) == 1 else "too many answers were lost",
         )
         folder.objects.create(f"attempts/{end.id}/{end.attempt}/ended.json", value_text(end).encode())
         return end
