@@ -11,8 +11,31 @@ if TYPE_CHECKING:
     from forking import Forker
 
 ROOT = Path(__file__).parent.parent
-MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents", "golden", "recorded_teaching", "pages", "gallery")
-LONG_FIRST = ("model", "recorded_teaching", "gallery", "cli", "golden", "pages", "agents", "engine", "sandbox", "unit")
+MAY_USE_LOOPBACK = (
+    "engine",
+    "model",
+    "cli",
+    "sandbox",
+    "agents",
+    "golden",
+    "recorded_teaching",
+    "pages",
+    "gallery",
+    "cluster",
+)
+LONG_FIRST = (
+    "cluster",
+    "model",
+    "recorded_teaching",
+    "gallery",
+    "cli",
+    "golden",
+    "pages",
+    "agents",
+    "engine",
+    "sandbox",
+    "unit",
+)
 """With several processes the longest must not begin last, or one works while the others wait."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -3,14 +3,17 @@
 Knows nothing of what the work is.
 """
 
+import signal
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:  # `upskill --help` needs no event loop, and they take 0.2 s to import
     from concurrent.futures import Future
+    from types import FrameType
 
 T = TypeVar("T")
 _MOMENT_SECONDS = 0.5
@@ -48,6 +51,19 @@ class Interruption:
             return work()
         finally:
             _current.reset(token)
+
+    @contextmanager
+    def calling(self, stop: Callable[[], object]) -> Iterator[None]:
+        """Within it a request calls `stop`, once for one that came before."""
+        with self._lock:
+            self._cancel = stop
+        try:
+            if self._requested:
+                stop()
+            yield
+        finally:
+            with self._lock:
+                self._cancel = None
 
     async def _cancellable(self, work: Callable[[], Awaitable[T]]) -> T:
         import asyncio
@@ -146,3 +162,26 @@ def _ends_undisturbed(ended: "Future[T]") -> bool:
     except KeyboardInterrupt:
         return False
     return True
+
+
+@contextmanager
+def interrupts_stop(stop: Callable[[], object]) -> Iterator[None]:
+    """Within it a first interrupt calls `stop`, in the main thread or in the one that asks; a second one raises
+    `KeyboardInterrupt`. For work that is divided among other processes, which need a moment to end."""
+    interruption = _current.get()
+    stopped = False
+
+    def handle(number: int, frame: "FrameType | None") -> None:  # noqa: ARG001 - the signature of a handler
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+        stop()
+
+    with ExitStack() as undo:
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background of a script
+        if threading.current_thread() is threading.main_thread() and not ignored:
+            undo.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, handle))
+        if interruption is not None:
+            undo.enter_context(interruption.calling(stop))
+        yield

@@ -14,14 +14,24 @@ from upskill.cli import COMMANDS, GROUPS, grouped
 
 ROOT = Path(__file__).parent.parent.parent
 
-LIGHT = ["--help", "--version", "eval --help", "list --help", "models --help", "runs --help", "settings --help"]
+LIGHT = [
+    "--help",
+    "--version",
+    "eval --help",
+    "list --help",
+    "models --help",
+    "runs --help",
+    "settings --help",
+    "sweep run --help",
+]
 SCRIPT = """
 import sys
 from upskill.cli import app
 try:
     app.main(sys.argv[1:], standalone_mode=False, prog_name="upskill")
 finally:
-    heavy = {"inspect_ai", "openai", "anthropic", "pydantic", "rich", "genai_prices"} & set(sys.modules)
+    heavy = {"inspect_ai", "openai", "anthropic", "pydantic", "rich", "genai_prices", "ray", "duckdb", "fsspec"}
+    heavy &= set(sys.modules)
     assert not heavy, heavy
 """
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "report": "Show a run as an HTML page or as Markdown.",
     "runs": "List past runs and their results; remove old ones.",
     "settings": "Show every setting and where its value comes from.",
+    "sweep": "Measure many skills on many models, on one machine or on many.",
     "trace": "Show what upskill reads from a recorded session.",
     "trigger": "Measure whether models load a skill when they should.",
     "trust": "Trust the settings file of a project.",
@@ -38,6 +39,7 @@ COMMANDS = {
 
 GROUPS = {
     "Commands": ("generate", "eval", "trigger", "report", "handoff"),
+    "Many skills": ("sweep",),
     "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),

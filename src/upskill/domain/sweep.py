@@ -37,9 +37,16 @@ class PlannedJob:
     calls_at_most: int
     cost_expected: float | None
     cost_at_most: float | None
-    """Dollars; `None` where a price is unknown."""
+    """Dollars, for the models whose price is known; `None` where none is known."""
+    output_tokens_expected: int = 0
+    tokens_at_most: int | None = None
+    """Input and output together, without the judge's."""
+    raw: str = ""
+    """The digest of the bytes that this was planned from: while it is the same, nothing is read again. Empty where it
+    cannot be told from the bytes."""
     earlier: tuple[str, ...] = ()
-    """Ids of jobs of this folder that measured other versions of this skill: those were looks at the same cases."""
+    """Ids of jobs of this folder that measured this skill before, in another version or under other conditions: their
+    results may be looks at the same cases."""
     confirms: str | None = None
     """The id of the job whose winners are measured a second time, with fresh answers."""
 
@@ -56,9 +63,21 @@ class PlannedJob:
             cost_expected=None if self.cost_expected is None else self.cost_expected * share,
             # A student may be dearer than its share: only the whole is an upper bound.
             cost_at_most=self.cost_at_most,
+            output_tokens_expected=math.ceil(self.output_tokens_expected * share),
             earlier=(),
             confirms=self.id,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedBefore:
+    """What stays known of a job after it is in no plan any more."""
+
+    id: str
+    skill: str
+    """As the manifest named it."""
+    name: str
+    students: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +86,24 @@ class Refused:
 
     skill: str
     why: str
+    students: tuple[str, ...] = ()
+    """The models that cannot be asked about it; empty for all."""
+    raw: str = ""
+    """As of a job, where the reason is in the bytes alone."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedStudent:
+    """A model as it was found when the plan was made."""
+
+    name: str
+    model: str
+    endpoint: str | None = None
+    """The base URL, if it is not the provider's own."""
+    served: str | None = None
+    """The digest of what the server said of the model; `None` where it said nothing."""
+    priced: bool = False
+    """Whether its price is known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +111,11 @@ class SweepPlan:
     """What all jobs of a sweep have in common. The jobs themselves are in a file beside it, one per line."""
 
     format: Literal["upskill.sweep-plan/1"] = PLAN_FORMAT
+    manifest: str = ""
+    """The name of the file that the sweep was planned from, for people."""
     groups: tuple[tuple[str, ...], ...]
+    students: tuple[PlannedStudent, ...] = ()
+    """In the order of the groups."""
     harness: str = "auto"
     runs: int | None = None
     """Repeats of each case in a fixed design; `None` for the sequential design."""
@@ -88,6 +129,12 @@ class SweepPlan:
     confirm: bool = True
     logs: Logs = "failures"
     made_at: str = ""
+    basis: str = ""
+    """The digest of everything but the skills that decides what is planned."""
+
+    def seed_of(self, job: PlannedJob) -> int:
+        """Cases come in another order where winners are measured again."""
+        return self.seed if job.confirms is None else self.seed + 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,6 +159,12 @@ class AttemptBegun:
     host: str
     at: str
 
+    @property
+    def charge(self) -> JobSpending:
+        """What the attempt is charged with where nobody knows how it ended: all that it might have spent."""
+        caps = self.caps
+        return JobSpending(calls=caps.max_calls or 0, tokens=caps.max_total_tokens or 0, cost=caps.max_cost)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptEnd:
@@ -134,8 +187,18 @@ class AttemptEnd:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ResultSummary:
+    """What a driver needs of a result. A copy, so that ten thousand results need not be read again."""
+
+    id: str
+    verdicts: Mapping[str, str]
+    """By student."""
+    charged: JobSpending
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One scored answer, as the table over all jobs has it."""
+    """One scored answer that a verdict rests on, as the table over all jobs has it."""
 
     student: str
     case: str
@@ -144,9 +207,13 @@ class Row:
     passed: bool
     calls: int
     cost: float | None
+    family: str | None = None
+    """Of the case, where it names one."""
 
 
 ROW_FIELDS = tuple(one.name for one in fields(Row))
+RowValues = tuple[str, str, str, int, bool, int, float | None, str | None]
+"""The values of a `Row` in the order of `ROW_FIELDS`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,8 +230,8 @@ class SweepResult:
     """The attempt that wrote it: its run folder is `attempts/ID/ATTEMPT/run`."""
     evaluation: Mapping[str, Any]
     """The object of `upskill eval --json`."""
-    rows: tuple[tuple[Any, ...], ...]
-    """Every scored answer once, as the values of `Row` in the order of `ROW_FIELDS`."""
+    rows: tuple[RowValues, ...]
+    """Every scored answer that counts, once, as the values of `Row`."""
     looks: tuple[Mapping[str, Any], ...] = ()
     """The lines of the ledger that this evaluation wrote."""
     spending: JobSpending
@@ -173,3 +240,9 @@ class SweepResult:
     """Of all attempts, each killed one with everything that was reserved for it."""
     confirms: str | None = None
     finished_at: str
+
+    @property
+    def summary(self) -> ResultSummary:
+        students = self.evaluation.get("students", ())
+        verdicts = {str(one["model"]): str(one["verdict"]) for one in students if one.get("verdict") is not None}
+        return ResultSummary(id=self.id, verdicts=verdicts, charged=self.charged)

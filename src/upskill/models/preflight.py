@@ -73,6 +73,36 @@ def probe(endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
     return _ask_server(endpoint, endpoint.base_url)
 
 
+class Servers:
+    """Asks servers what they say of themselves, whenever somebody wants to know."""
+
+    def probe(self, endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
+        """As the function of this name does."""
+        return probe(endpoint, needs_key=needs_key)
+
+    def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
+        """As the function of this name does."""
+        return count_tokens(endpoint, text)
+
+
+class ServersAskedOnce(Servers):
+    """For a plan of many evaluations: every model is probed once, and no server is asked to count tokens."""
+
+    def __init__(self) -> None:
+        self._known: dict[Endpoint, ServedModel] = {}
+
+    def probe(self, endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
+        if endpoint not in self._known:
+            self._known[endpoint] = super().probe(endpoint, needs_key=needs_key)
+        return self._known[endpoint]
+
+    def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
+        return None
+
+
+SERVERS = Servers()
+
+
 def is_installed(package: str) -> bool:
     try:
         importlib.metadata.version(package)

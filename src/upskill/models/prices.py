@@ -48,6 +48,7 @@ def _bundled() -> dict[tuple[str, str], Listing]:
     }
 
 
+@cache
 def ask_library(model: str, *, provider: str) -> Listing:
     """What the price list itself says; loading it takes most of a second."""
     from genai_prices import Usage, calc_price

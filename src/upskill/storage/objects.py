@@ -1,126 +1,286 @@
-"""Objects in a folder or a bucket, through fsspec; some are written once, by whoever comes first.
+"""Objects in a folder or a bucket; some are written once, by whoever comes first. No lock is used.
 
-Names are relative, with forward slashes. No lock is used.
+Names are relative, with forward slashes. A folder is read and written by the operating system alone; anything else is
+a URL, and fsspec knows how.
 """
 
+import errno
 import os
 import secrets
-from collections.abc import Iterator
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol, TypeVar
 
+from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
 from upskill.settings.values import without_secrets
+from upskill.storage.plain_files import read_plain
+
+MOST_OBJECT_BYTES = 1_000_000_000
+AT_ONCE = 32
+"""Objects that are fetched at the same time."""
+PROBE = "written-once"
+"""The object by which a place shows that it can write an object once."""
+_CONFLICT_PAUSES = (0.1, 0.5, 2.0)
+_CONFLICT = 409
+_TAKEN = 412
+T = TypeVar("T")
 
 
 class Objects:
-    """The objects below one place: a local path, or a URL that fsspec knows."""
+    """The objects below one place: a local path, or a URL."""
 
     def __init__(self, place: str) -> None:
-        self.place = place
-        self.folder = None if "://" in place else Path(place)
+        self.place = without_secrets(place)
+        """For people."""
+        local = place.removeprefix("file://")
+        self.folder = None if "://" in local else Path(local).absolute()
         """The local folder; `None` for a URL."""
-        self._files, self._root = _file_system(place)
+        self._store: _Store = _Url(place) if self.folder is None else _Folder(self.folder)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write an object that is not there yet. Returns whether this call wrote it."""
-        with self._explained(name):
-            if self.folder is not None:
-                return _create_file(self.folder / name, data)
+        """Write an object that is not there yet. Returns whether this call wrote it.
+
+        `False` need not mean that somebody else did: a request may have been sent twice after its answer was lost.
+        """
+        return self._explained(name, lambda: self._store.create(name, data))
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Write an object, whole or not at all, whether it is there or not."""
+        self._explained(name, lambda: self._store.replace(name, data))
+
+    def upload(self, name: str, file: Path) -> None:
+        """Write an object from a file that may be larger than memory, whether it is there or not."""
+        self._explained(name, lambda: self._store.upload(name, file))
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of an object; `None` if it is not there."""
+        return self._explained(name, lambda: self._store.read(name))
+
+    def read_all(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Many objects in their order, some fetched ahead. Skips missing ones."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for start in range(0, len(names), AT_ONCE):
+                some = names[start : start + AT_ONCE]
+                for name, data in zip(some, pool.map(self.read, some), strict=True):
+                    if data is not None:
+                        yield name, data
+
+    def names(self, below: str) -> list[str]:
+        """The names of all objects below a name, sorted; none where there is no such folder."""
+        return self._explained(below, lambda: sorted(self._store.names(below)))
+
+    def folders(self, below: str) -> list[str]:
+        """The names of what lies directly below a name, without what is deeper; sorted."""
+        return self._explained(below, lambda: sorted(self._store.folders(below)))
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove objects; a missing one is no error."""
+        for name in names:
+            self._explained(name, lambda name=name: self._store.remove(name))  # type: ignore[misc]
+
+    def require_written_once(self) -> None:
+        """Raise `UsageError` where an object can be written twice: then two workers could both claim a result."""
+        self.create(PROBE, b"An object that can be written once.\n")
+        if self.create(PROBE, b"An object that was written twice.\n"):
+            raise UsageError(
+                f"{self.place}: writes an object twice although it was asked to write it once",
+                hint="use a store with conditional writes (If-None-Match), or a local folder",
+            )
+
+    def _explained(self, name: str, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except (EngineError, UsageError):
+            raise
+        except Exception as error:
+            # The driver of a store is foreign code with errors of its own. What is not one is a bug of ours.
+            if self.folder is not None and not isinstance(error, OSError):
+                raise
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+            where = on_one_line(f"{self.place}/{name}")
+            raise EngineError(f"{where}: cannot be read or written ({on_one_line(without_secrets(why))})") from error
+
+
+class _Store(Protocol):
+    """Raises what its operating system or driver raises."""
+
+    def create(self, name: str, data: bytes) -> bool: ...
+
+    def replace(self, name: str, data: bytes) -> None: ...
+
+    def read(self, name: str) -> bytes | None: ...
+
+    def upload(self, name: str, file: Path) -> None: ...
+
+    def names(self, below: str) -> Iterator[str]: ...
+
+    def folders(self, below: str) -> Iterator[str]: ...
+
+    def remove(self, name: str) -> None: ...
+
+
+class _Folder:
+    """Objects are files. A file is written beside its place, under a name that begins with a dot, and then named."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def create(self, name: str, data: bytes) -> bool:
+        path = self._root / name
+        if path.exists():
+            return False
+        with _beside(path, lambda file: file.write(data)) as beside:
+            try:
+                os.link(beside, path)  # fails if the name is taken, and never leaves half an object
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+                    raise
+                raise UsageError(
+                    f"{self._root}: is on a file system without hard links, so nothing can be written once",
+                    hint="name a folder on another file system, or a bucket",
+                ) from None
+        return True
+
+    def replace(self, name: str, data: bytes) -> None:
+        path = self._root / name
+        with _beside(path, lambda file: file.write(data)) as beside:
+            beside.replace(path)
+
+    def upload(self, name: str, file: Path) -> None:
+        path = self._root / name
+        with file.open("rb") as source, _beside(path, lambda target: shutil.copyfileobj(source, target)) as beside:
+            beside.replace(path)
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return read_plain(self._root / name, most=MOST_OBJECT_BYTES)
+        except FileNotFoundError:
+            return None
+
+    def names(self, below: str) -> Iterator[str]:
+        def refuse(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError):
+                raise error
+
+        for where, _, files in os.walk(self._root / below, onerror=refuse):
+            folder = Path(where).relative_to(self._root).as_posix()
+            yield from (f"{folder}/{file}" for file in files if not file.startswith("."))
+
+    def folders(self, below: str) -> Iterator[str]:
+        with suppress(FileNotFoundError), os.scandir(self._root / below) as children:
+            yield from (child.name for child in children if not child.name.startswith("."))
+
+    def remove(self, name: str) -> None:
+        (self._root / name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _beside(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[Path]:
+    """A file in the same folder, written and on disk; removed at the end if it is still there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with beside.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        yield beside
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+class _Url:
+    """Objects of a file system that fsspec knows."""
+
+    def __init__(self, url: str) -> None:
+        import fsspec  # type: ignore[import-untyped]  # takes a tenth of a second
+
+        try:
+            # Another instance may cache listings, to which others write meanwhile.
+            files, root = fsspec.core.url_to_fs(url, use_listings_cache=False, skip_instance_cache=True)
+        except (ImportError, ValueError) as error:
+            raise UsageError(f"{without_secrets(url)}: cannot be opened ({on_one_line(str(error))})") from None
+        _require_create(files, url)
+        self._files: Any = files
+        self._root: str = root.rstrip("/")
+
+    def create(self, name: str, data: bytes) -> bool:
+        for pause in (*_CONFLICT_PAUSES, None):
             try:
                 self._files.pipe_file(self._path(name), data, mode="create")
             except FileExistsError:
                 return False
-            return True
+            except OSError as error:
+                status = _http_status(error)
+                if status == _TAKEN:
+                    return False
+                if status != _CONFLICT or pause is None:  # S3: another writes at this moment, so ask again
+                    raise
+                time.sleep(pause)
+            else:
+                return True
+        raise AssertionError("the last pause is None")
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write an object, whole or not at all, whether it is there or not."""
-        with self._explained(name):
-            if self.folder is None:
-                self._files.pipe_file(self._path(name), data)
-                return
-            target = self.folder / name
-            beside = _written_beside(target, data)
-            beside.replace(target)
+        self._files.pipe_file(self._path(name), data)
+
+    def upload(self, name: str, file: Path) -> None:
+        self._files.put_file(str(file), self._path(name))
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of an object; `None` if it is not there."""
-        with self._explained(name):
-            try:
-                return bytes(self._files.cat_file(self._path(name)))
-            except FileNotFoundError:
-                return None
+        try:
+            return bytes(self._files.cat_file(self._path(name)))
+        except FileNotFoundError:
+            return None
 
-    def read_all(self, names: list[str]) -> Iterator[tuple[str, bytes]]:
-        """Many objects, in batches that are fetched at the same time where the place allows it. Skips missing ones."""
-        for start in range(0, len(names), 256):
-            batch = {self._path(name): name for name in names[start : start + 256]}
-            with self._explained(names[start]):
-                found: dict[str, Any] = self._files.cat(list(batch), on_error="return")
-            for path, data in found.items():
-                if isinstance(data, bytes):
-                    yield batch[path], data
-                elif not isinstance(data, FileNotFoundError):
-                    raise EngineError(f"{without_secrets(self.place)}/{batch[path]}: cannot be read ({data})")
+    def names(self, below: str) -> Iterator[str]:
+        self._files.invalidate_cache()
+        for path in self._files.find(self._path(below)):
+            yield path[len(self._root) + 1 :]
 
-    def names(self, below: str) -> list[str]:
-        """The names of all objects below a name, sorted; without half-written ones."""
-        with self._explained(below):
-            start = self._path(below)
-            self._files.invalidate_cache()
-            found = self._files.find(start)
-        return sorted(path[len(self._root) + 1 :] for path in found if not path.rsplit("/", 1)[-1].startswith("."))
+    def folders(self, below: str) -> Iterator[str]:
+        self._files.invalidate_cache()
+        with suppress(FileNotFoundError):
+            for path in self._files.ls(self._path(below), detail=False):
+                if name := path.rstrip("/")[len(self._path(below)) + 1 :]:
+                    yield name
 
-    def remove(self, names: list[str]) -> None:
-        """Remove objects; a missing one is no error."""
-        for name in names:
-            with self._explained(name), suppress(FileNotFoundError):
-                self._files.rm_file(self._path(name))
+    def remove(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._files.rm_file(self._path(name))
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
-    @contextmanager
-    def _explained(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise EngineError(f"{without_secrets(self.place)}/{name}: cannot be read or written ({why})") from error
+
+def _require_create(files: Any, url: str) -> None:
+    """Raise where a file system looks first and writes then, as fsspec does for those that know nothing better."""
+    import inspect
+
+    from fsspec.asyn import AsyncFileSystem  # type: ignore[import-untyped]
+    from fsspec.spec import AbstractFileSystem  # type: ignore[import-untyped]
+
+    asynchronous = isinstance(files, AsyncFileSystem)
+    write = type(files)._pipe_file if asynchronous else type(files).pipe_file
+    known = write is not (AsyncFileSystem._pipe_file if asynchronous else AbstractFileSystem.pipe_file)
+    if not known or "mode" not in inspect.signature(write).parameters:
+        raise UsageError(
+            f"{without_secrets(url)}: this kind of place cannot write an object once",
+            hint="name a local folder, or a bucket (s3://BUCKET/PATH)",
+        )
 
 
-def _file_system(place: str) -> tuple[Any, str]:
-    import fsspec  # type: ignore[import-untyped]  # takes a tenth of a second
-
-    try:
-        # Listings are not cached: others write to the same place.
-        options = {} if "://" not in place else {"use_listings_cache": False, "skip_instance_cache": True}
-        files, root = fsspec.core.url_to_fs(place if options else str(Path(place).absolute()), **options)
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"{without_secrets(place)}: cannot be opened ({error})") from None
-    return files, root.rstrip("/")
-
-
-def _create_file(path: Path, data: bytes) -> bool:
-    """Written beside its place and linked there: a link fails if the name is taken, and is never half an object."""
-    if path.exists():
-        return False
-    beside = _written_beside(path, data)
-    try:
-        os.link(beside, path)
-    except FileExistsError:
-        return False
-    finally:
-        beside.unlink(missing_ok=True)
-    return True
-
-
-def _written_beside(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    with beside.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    return beside
+def _http_status(error: OSError) -> int | None:
+    """What the server answered, where the driver tells: not every store says which condition failed."""
+    response = getattr(error.__cause__, "response", None)
+    if not isinstance(response, dict):
+        return None
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    return status if isinstance(status, int) else None

@@ -1,4 +1,4 @@
-"""Records: values kept as JSON files in a run folder; and jobs, which travel as JSON.
+"""Records: values kept as JSON files in a run folder.
 
 Written whole, without keys of the user's own; read with a sentence for whatever may be wrong with them.
 """
@@ -12,7 +12,6 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from upskill.atomic_file import write_atomically
-from upskill.domain.job import Job, JobResult
 from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
@@ -29,8 +28,6 @@ class Record(Protocol):
 
 
 R = TypeVar("R", bound=Record)
-_JOB = TypeAdapter(Job)
-_JOB_RESULT = TypeAdapter(JobResult)
 
 
 def record_text(adapter: TypeAdapter[Any], value: object) -> str:
@@ -81,30 +78,3 @@ def first_problem(error: ValidationError) -> str:
     """Where the first problem of a value is, and what it is."""
     first = error.errors()[0]
     return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-
-
-def job_text(job: Job) -> str:
-    """A job as it travels."""
-    return _JOB.dump_json(job, indent=2).decode() + "\n"
-
-
-def job_from_text(text: str) -> Job:
-    """The job in a text. Raises `UsageError` with everything that is wrong with it: an unknown key is, too."""
-    try:
-        return _JOB.validate_json(text, strict=True)
-    except ValidationError as error:
-        problems = [
-            on_one_line(f"{'.'.join(map(str, one['loc'])) or 'job'}: {one['msg']}")
-            for one in error.errors(include_url=False)
-        ]
-        raise UsageError("the job cannot be read", problems=problems) from None
-
-
-def result_text(result: JobResult) -> str:
-    """A result as it travels."""
-    return _JOB_RESULT.dump_json(result, indent=2).decode() + "\n"
-
-
-def result_from_text(text: str) -> JobResult:
-    """The result in a text that `result_text` made."""
-    return _JOB_RESULT.validate_json(text)

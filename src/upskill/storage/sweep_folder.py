@@ -1,6 +1,8 @@
 """The folder of a sweep: its plan, the archives that jobs read, attempts, and results that are written once.
 
 plan.json  jobs.jsonl  refused.jsonl     replaced by each `upskill sweep plan`
+history.jsonl                            every job that was ever planned here
+summaries.jsonl                          a copy of what is short in results; may be removed
 inputs/DIGEST.tar                        a skill with its cases, by content
 results/ID.json                          created once: a job is done if it is there
 attempts/ID/ATTEMPT/begun.json           before the first call
@@ -9,40 +11,65 @@ attempts/ID/ATTEMPT/ended.json           an attempt without it was killed, or st
 attempts/ID/ATTEMPT/run/                 the run folder of an attempt that ended
 """
 
+import json
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Trial
 from upskill.domain.sweep import (
     Assignment,
     AttemptBegun,
     AttemptEnd,
+    PlannedBefore,
     PlannedJob,
     Refused,
+    ResultSummary,
     SweepPlan,
     SweepResult,
 )
-from upskill.domain.text import on_one_line
+from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
+from upskill.redaction import redactor_from
 from upskill.settings.values import without_secrets
 from upskill.storage.objects import Objects
 from upskill.storage.records import first_problem
+from upskill.storage.skill_archive import archive_digest
 from upskill.storage.trial_log import UnreadableTrial, trial_from_json
 
 T = TypeVar("T")
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {
-    one: TypeAdapter(one) for one in (Assignment, AttemptBegun, AttemptEnd, PlannedJob, Refused, SweepPlan, SweepResult)
+    one: TypeAdapter(one)
+    for one in (
+        Assignment,
+        AttemptBegun,
+        AttemptEnd,
+        PlannedBefore,
+        PlannedJob,
+        Refused,
+        ResultSummary,
+        SweepPlan,
+        SweepResult,
+    )
 }
 _ID = re.compile(r"[0-9a-f]{32}")
+_TRIALS = re.compile(r"[0-9]{6,}\.jsonl")
 
 
 def value_text(value: object) -> str:
-    """A value of a sweep as one line of JSON."""
-    text: bytes = _ADAPTERS[type(value)].dump_json(value)
-    return text.decode()
+    """A value of a sweep as one line of JSON, without keys of the user's own."""
+    adapter = _ADAPTERS[type(value)]
+    try:
+        text = adapter.dump_json(value).decode()
+    except PydanticSerializationError:  # half a character, which has no UTF-8
+        text = json.dumps(adapter.dump_python(value, mode="json"), ensure_ascii=False, allow_nan=False)
+    return redactor_from(os.environ).clean_own(whole_characters(text))
 
 
 def value_from_text(kind: type[T], text: str | bytes, *, where: str) -> T:
@@ -61,11 +88,27 @@ class SweepFolder:
         self.objects = Objects(place)
         self.place = without_secrets(place)
 
-    def write_plan(self, plan: SweepPlan, jobs: Iterable[PlannedJob], refused: Iterable[Refused]) -> None:
-        """Replace the plan. `plan.json` comes last: without it there is no plan."""
+    def write_plan(self, plan: SweepPlan, jobs: Sequence[PlannedJob], refused: Iterable[Refused]) -> None:
+        """Replace the plan. `plan.json` comes last: without it there is no plan.
+
+        Raises `UsageError` where the place cannot write an object once.
+        """
+        self.objects.require_written_once()
+        before = self.history()
+        known = {one.id for one in before}
+        new = [
+            PlannedBefore(id=job.id, skill=job.skill, name=job.name, students=job.students)
+            for job in jobs
+            if job.id not in known
+        ]
+        if new:
+            self.objects.replace("history.jsonl", _lines([*before, *new]))
         self.objects.replace("jobs.jsonl", _lines(jobs))
         self.objects.replace("refused.jsonl", _lines(refused))
         self.objects.replace("plan.json", (value_text(plan) + "\n").encode())
+
+    def has_plan(self) -> bool:
+        return self.objects.read("plan.json") is not None
 
     def plan(self) -> SweepPlan:
         """The plan. Raises `UsageError` where there is none."""
@@ -81,6 +124,10 @@ class SweepFolder:
         """The jobs of the plan."""
         return self._listed(PlannedJob, "jobs.jsonl")
 
+    def history(self) -> list[PlannedBefore]:
+        """Every job that was ever planned here, oldest first."""
+        return self._listed(PlannedBefore, "history.jsonl")
+
     def refused(self) -> list[Refused]:
         """The skills that no job can measure."""
         return self._listed(Refused, "refused.jsonl")
@@ -89,6 +136,24 @@ class SweepFolder:
         data = self.objects.read(name) or b""
         lines = enumerate(data.splitlines(), 1)
         return [value_from_text(kind, line, where=f"{self.place}/{name}: line {number}") for number, line in lines]
+
+    def keep_input(self, archive: bytes) -> str:
+        """Keep the archive of a skill, unless it is there. Returns its digest, by which jobs name it."""
+        digest = archive_digest(archive)
+        self.objects.create(input_name(digest), archive)
+        return digest
+
+    def input(self, digest: str) -> bytes:
+        """The archive of a skill, byte for byte as it was kept."""
+        name = input_name(digest)
+        data = self.objects.read(name)
+        if data is None or archive_digest(data) != digest:
+            what = "is missing" if data is None else "is damaged"
+            raise EngineError(
+                on_one_line(f"{self.place}/{name}: the archive of a skill {what}"),
+                hint=f"make the plan again: upskill sweep plan FILE --at {self.place}",
+            )
+        return data
 
     def done(self) -> set[str]:
         """The ids of all jobs that have a result, planned ones and others."""
@@ -107,12 +172,29 @@ class SweepFolder:
         for name, data in self.objects.read_all(list(names)):
             yield self._result(names[name], data)
 
+    def summaries(self, jobs: Iterable[str]) -> dict[str, ResultSummary]:
+        """What is short in the results of these jobs, by id.
+
+        A result is read once, then a copy of its short part is kept: results never change.
+        """
+        kept = {one.id: one for one in self._listed(ResultSummary, "summaries.jsonl")}
+        wanted = set(jobs)
+        new = {result.id: result.summary for result in self.results(sorted(wanted - kept.keys()))}
+        if new:
+            with suppress(EngineError):  # who may only read the folder reads results the next time, too
+                self.objects.replace("summaries.jsonl", _lines([*kept.values(), *new.values()]))
+        return {id: one for id, one in (kept | new).items() if id in wanted}
+
     def _result(self, job: str, data: bytes) -> SweepResult:
         where = f"{self.place}/{result_name(job)}"
         result = value_from_text(SweepResult, data, where=where)
         if result.id != job:
             raise EngineError(f"{where}: is the result of another job ({on_one_line(result.id)})")
         return result
+
+    def attempted(self) -> set[str]:
+        """The ids of all jobs that were attempted."""
+        return {name for name in self.objects.folders("attempts") if _ID.fullmatch(name)}
 
     def attempts(self, job: str) -> dict[str, list[str]]:
         """The names of the files of each attempt at a job, oldest attempt first."""
@@ -122,6 +204,32 @@ class SweepFolder:
             if len(parts) > 3:
                 found.setdefault(parts[2], []).append("/".join(parts[3:]))
         return found
+
+    def keep_begun(self, job: str, attempt: str, begun: AttemptBegun) -> None:
+        self.objects.replace(f"attempts/{job}/{attempt}/begun.json", value_text(begun).encode())
+
+    def keep_trials(self, job: str, attempt: str, number: int, lines: bytes) -> None:
+        """Keep whole lines of the trial log of an attempt, which came after those with a lower number."""
+        self.objects.replace(f"attempts/{job}/{attempt}/{number:06}.jsonl", lines)
+
+    def keep_run(self, job: str, attempt: str, files: Mapping[str, Path]) -> None:
+        """Keep files of the run folder of an attempt, by their name in it."""
+        for name, path in files.items():
+            self.objects.upload(f"attempts/{job}/{attempt}/run/{name}", path)
+
+    def keep_result(self, result: SweepResult) -> SweepResult:
+        """Keep the result of a job, unless it has one. Returns the one that it has then."""
+        if self.objects.create(result_name(result.id), value_text(result).encode()):
+            return result
+        return self.result(result.id) or result
+
+    def keep_ended(self, ended: AttemptEnd) -> None:
+        self.objects.replace(f"attempts/{ended.id}/{ended.attempt}/ended.json", value_text(ended).encode())
+
+    def remove_trials(self, job: str) -> None:
+        """Remove what attempts at a job kept while they ran: its result has it all."""
+        for attempt, files in self.attempts(job).items():
+            self.objects.remove([f"attempts/{job}/{attempt}/{name}" for name in files if _TRIALS.fullmatch(name)])
 
     def begun(self, job: str, attempt: str) -> AttemptBegun | None:
         name = f"attempts/{job}/{attempt}/begun.json"
@@ -135,8 +243,8 @@ class SweepFolder:
 
     def trials(self, job: str, attempt: str, files: Iterable[str]) -> Iterator[Trial]:
         """The answers that an attempt kept, in the order they came."""
-        names = [f"attempts/{job}/{attempt}/{name}" for name in sorted(files) if name.endswith(".jsonl")]
-        for name, data in self.objects.read_all([one for one in names if "/run/" not in one]):
+        names = [f"attempts/{job}/{attempt}/{name}" for name in sorted(files) if _TRIALS.fullmatch(name)]
+        for name, data in self.objects.read_all(names):
             for number, line in enumerate(data.splitlines(), 1):
                 try:
                     yield trial_from_json(line)
@@ -147,6 +255,11 @@ class SweepFolder:
 def result_name(job: str) -> str:
     """The name of the result of a job."""
     return f"results/{job}.json"
+
+
+def input_name(digest: str) -> str:
+    """The name of the archive of a skill."""
+    return f"inputs/{digest}.tar"
 
 
 def _lines(values: Iterable[object]) -> bytes:

@@ -1,9 +1,11 @@
 """Show how a model name resolves, without calling it and without showing a key."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from upskill.errors import UsageError
 from upskill.models import Endpoint, resolve_model
-from upskill.models.endpoint import built_in_aliases
+from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, built_in_aliases
 from upskill.settings import Settings
 
 
@@ -16,6 +18,19 @@ def show_model(name: str, *, settings: Settings) -> Endpoint:
         url_origin=settings.untyped.get("base_url"),
         alias_origin=settings.untyped.get("aliases"),
     )
+
+
+def student_endpoint(name: str, settings: Settings) -> Endpoint:
+    """Where a student is served. It may use the teacher's key only where both have the same base URL, and no file says
+    so that is not trusted with keys."""
+    endpoint = show_model(name, settings=settings)
+    if endpoint.is_handoff:
+        raise UsageError(f"{name}: a hand-off can teach, but not be measured", hint="name another model")
+    teachers, origin = settings.teacher_base_url, settings.untyped.get("teacher_base_url")
+    same = teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url
+    if endpoint.is_custom and same and (origin is None or origin.keys):
+        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
+    return endpoint
 
 
 def known_aliases(*, settings: Settings) -> Mapping[str, Endpoint]:

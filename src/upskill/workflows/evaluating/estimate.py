@@ -102,6 +102,9 @@ class PlanEstimate(Estimate):
 
     detectable: str
     """The smallest lift the plan can find, in words."""
+    output_tokens_expected: int = 0
+    tokens_at_most: int = 0
+    """Input and output of the students."""
 
     @property
     def minutes(self) -> str:
@@ -160,7 +163,8 @@ def estimate_plan(
     sequential = plan.design == "sequential"
     share = EXPECTED_SHARE if sequential else 1.0
     trials = sum(len(plan.arms_of(case)) for case in plan.cases)
-    expected = at_most = 0.0
+    rounds = plan.most_turns / len(plan.cases)
+    expected = at_most = output = tokens = 0.0
     calls = usual_calls = 0
     for student in plan.students:
         longest = student.max_output_tokens or 0
@@ -171,8 +175,9 @@ def estimate_plan(
         most = requests.harness.at_most(trials, prompt_tokens=prompts, answer_tokens=longest, trial_limits=trial_limits)
         usual_calls += plan.trials_per_student * usual.turns
         calls += plan.trials_per_student * most.turns
+        output += usual.output_tokens * rounds * share
+        tokens += (most.input_tokens + most.output_tokens) * rounds
         if student.price is not None:
-            rounds = plan.most_turns / len(plan.cases)
             expected += usual.cost(student.price) * rounds * share
             at_most += most.cost(student.price) * rounds
     judged = _judge_calls(plan) if judge is not None else 0
@@ -193,6 +198,8 @@ def estimate_plan(
         price_expected=expected,
         price_at_most=at_most,
         unknown=unknown,
+        output_tokens_expected=round(output),
+        tokens_at_most=math.ceil(tokens),
         detectable=(
             measuring.describe_plan(
                 cases=len(plan.cases), units=plan.units, pairs=plan.most_turns, sequential=sequential

@@ -56,6 +56,12 @@ class ParentRun:
     """Opens the trial store that this part reads and fills."""
     is_over: bool = False
     """Whether this part came to its end before: then errored trials stay errored, and nothing more is bought."""
+    on_prepared: Callable[[PreparedEvaluation], None] = lambda _: None
+    """Called before the first call. Raises where this is not what was asked for; may put trials into the folder."""
+    goes_on: bool = False
+    """Whether trials that lie in the folder by then belong to this part, as those of a resumed run do."""
+    counts_looks: bool = False
+    """Whether this part counts looks by itself, in the ledger that the settings name."""
 
 
 def evaluate(
@@ -76,8 +82,11 @@ def evaluate(
     client = parent.client if parent is not None else client or client_for(settings.values)
     announce = progress.note if parent is None and not announced else lambda _: None
     prepared = prepare(order, settings.values, progress=progress, announce=announce)
+    if parent is not None:
+        parent.on_prepared(prepared)
     asked = prepared.plan.students
-    earlier = None if parent is not None else earlier_looks(prepared, settings.values)
+    counts_looks = parent is None or parent.counts_looks
+    earlier = earlier_looks(prepared, settings.values) if counts_looks else None
     # A recorded verdict has no ceiling, or that of other passages: its answers are taken from the store instead.
     known = {} if earlier is None or order.ceiling is not None else earlier.recorded()
     recorded = recorded_evaluation(earlier, known) if earlier is not None and known else None
@@ -105,7 +114,7 @@ def evaluate(
         keep_skill_text(folder.path, skill_text(order.skill, prepared.skill))
     ledger = None if earlier is None else earlier.ledger
     run = EvaluationRun(prepared, settings.values, folder, record, progress, client, parent, ledger)
-    evaluation = run_and_report(run, resumed=False)
+    evaluation = run_and_report(run, resumed=parent is not None and parent.goes_on)
     return evaluation if recorded is None else with_recorded(evaluation, recorded, asked)
 
 

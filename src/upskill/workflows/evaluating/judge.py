@@ -12,7 +12,8 @@ from upskill.checks import CheckOutcome, GradingContext, JudgeMissing, JudgeQues
 from upskill.domain import Case, Grade, JudgeReport, Scored, Student, Trial
 from upskill.domain.thinking import without_thinking
 from upskill.errors import UsageError
-from upskill.models import Endpoint, JudgeClient, MeteredClient, Purpose, probe, resolve_model
+from upskill.models import Endpoint, JudgeClient, MeteredClient, Purpose, resolve_model
+from upskill.models.preflight import SERVERS, Servers
 from upskill.sandbox import SandboxFacts, open_sandbox
 from upskill.settings import Settings
 from upskill.workflows.models import show_model
@@ -23,7 +24,12 @@ _THIS_MACHINE = frozenset({"localhost", "::1", "0.0.0.0"})
 
 
 def judge_for(
-    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case], *, needs_key: bool = True
+    settings: Settings,
+    students: dict[str, Endpoint],
+    cases: Sequence[Case],
+    *,
+    needs_key: bool = True,
+    servers: Servers = SERVERS,
 ) -> tuple[Endpoint | None, tuple[str, ...]]:
     """The judge that the cases need, if any, and notes on it. Raises where it is one of the students, unless the
     settings allow that. A plan that asks nobody does without its key."""
@@ -31,14 +37,14 @@ def judge_for(
     if judge is None:
         unused = settings.judge and not _is_judged(cases)
         return None, ("no case needs a judge, so --judge is not used",) if unused else ()
-    same = [name for name, student in students.items() if is_same_model(judge, student)]
+    same = [name for name, student in students.items() if is_same_model(judge, student, servers=servers)]
     if same and not settings.judge_is_student:
         raise UsageError(
             f"{same[0]} would judge its own answers, and models rate their own answers too high",
             hint="name a model that is not measured with --judge; "
             "to allow it, add --judge-is-student (setting: judge_is_student)",
         )
-    notes = () if judge.name in students else probe(judge, needs_key=needs_key).notes
+    notes = () if judge.name in students else servers.probe(judge, needs_key=needs_key).notes
     return judge, (*notes, *map(own_judge_note, same))
 
 
@@ -66,7 +72,7 @@ def own_judges(judge: str | None, students: Iterable[Student]) -> tuple[str, ...
     )
 
 
-def is_same_model(one: Endpoint, other: Endpoint) -> bool:
+def is_same_model(one: Endpoint, other: Endpoint, *, servers: Servers = SERVERS) -> bool:
     """Whether two names are answered by the same model: one name at one place, or one model that a server has behind
     both names, as a server of a single model has behind any."""
     if _place(one.base_url) != _place(other.base_url):
@@ -76,8 +82,8 @@ def is_same_model(one: Endpoint, other: Endpoint) -> bool:
         return True
     if not (one.is_custom and other.is_custom):
         return False
-    weights = probe(one).weights
-    return weights is not None and weights == probe(other).weights
+    weights = servers.probe(one).weights
+    return weights is not None and weights == servers.probe(other).weights
 
 
 def _is_undated(name: str) -> bool:

@@ -13,9 +13,9 @@ from upskill.domain.other_skills import Among, OtherSkills
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.errors import UsageError, WindowExceeded
-from upskill.models import Endpoint, ServedModel, probe
-from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
-from upskill.models.preflight import count_tokens, missing_keys
+from upskill.models import Endpoint, ServedModel
+from upskill.models.endpoint import untyped_lines
+from upskill.models.preflight import SERVERS, Servers, missing_keys
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.storage.skill_meta import cases_written_for
@@ -32,7 +32,7 @@ from upskill.workflows.evaluating.select_cases import (
     without_copies,
 )
 from upskill.workflows.evaluating.skill_dangers import danger_notes
-from upskill.workflows.models import show_model
+from upskill.workflows.models import student_endpoint
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -142,11 +142,12 @@ def prepare(
     progress: Progress = SILENT,
     announce: Callable[[str], None] = lambda _: None,
     needs_keys: bool = True,
+    servers: Servers = SERVERS,
 ) -> PreparedEvaluation:
     """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
 
     `announce` gets a line for every server and alias that was not typed, before anything is sent. Without `needs_keys`
-    a missing key is a note: the plan is shown and not run.
+    a missing key is a note: the plan is shown and not run. `servers` are asked what they say of themselves.
     """
     skill = storage.read_skill(order.skill)
     case_file = _case_file(order, skill, judge=settings.judge is not None)
@@ -169,16 +170,18 @@ def prepare(
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
         announce(line)
-    served = {name: probe(endpoint, needs_key=needs_keys) for name, endpoint in endpoints.items()}
-    judge, judge_notes = judge_for(settings, endpoints, counted.cases, needs_key=needs_keys)
+    served = {name: servers.probe(endpoint, needs_key=needs_keys) for name, endpoint in endpoints.items()}
+    judge, judge_notes = judge_for(settings, endpoints, counted.cases, needs_key=needs_keys, servers=servers)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = _admitted(order, skill, counted.cases, backend=backend, progress=progress)
     planned = _ceiling_cases(order, admitted.cases, case_file.path)
     plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
+    unread: list[str] = []
     for name, endpoint in endpoints.items():
-        _require_window(endpoint, served[name], skill, requests, plan, own=_own_tokens(requests, trial_limits))
-    unread = [note for name, one in endpoints.items() for note in _passage_notes(one, served[name], requests, plan)]
+        counting = _Counting(endpoint, served[name], servers)
+        _require_window(counting, skill, requests, plan, own=_own_tokens(requests, trial_limits))
+        unread += _passage_notes(counting, requests, plan)
     return PreparedEvaluation(
         order=order,
         skill=skill,
@@ -296,19 +299,6 @@ def students_named(settings: Settings) -> tuple[str, ...]:
     return names
 
 
-def student_endpoint(name: str, settings: Settings) -> Endpoint:
-    """Where a student is served. It may use the teacher's key only where both have the same base URL, and no file says
-    so that is not trusted with keys."""
-    endpoint = show_model(name, settings=settings)
-    if endpoint.is_handoff:
-        raise UsageError(f"{name}: a hand-off can teach, but not be measured", hint="name another model")
-    teachers, origin = settings.teacher_base_url, settings.untyped.get("teacher_base_url")
-    same = teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url
-    if endpoint.is_custom and same and (origin is None or origin.keys):
-        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
-    return endpoint
-
-
 def choose_harness(wanted: str, cases: Iterable[Case], *, loads: bool = False) -> str:
     """The harness that was asked for; with `auto`, students get tools where a case has files or a check needs some, or
     where they must be able to load skills (`loads`)."""
@@ -421,15 +411,26 @@ def _own_tokens(requests: trials.Requests, trial_limits: trials.TrialLimits) -> 
     return requests.harness.expected(1, prompt_tokens=0, answer_tokens=0, trial_limits=once).input_tokens
 
 
-def _require_window(
-    endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan, *, own: int
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """How long a request to a student may be, and who counts its tokens."""
+
+    endpoint: Endpoint
+    served: ServedModel
+    servers: Servers
+
+    @property
+    def window(self) -> int | None:
+        return self.served.window or self.endpoint.window
+
+
+def _require_window(counting: _Counting, skill: Skill, requests: trials.Requests, plan: TrialPlan, *, own: int) -> None:
     """Raise where the skill and the longest case do not fit into the context window of a student."""
-    window = served.window or endpoint.window
+    endpoint, window = counting.endpoint, counting.window
     if window is None:
         return
     given = next(arm for arm in reversed(plan.arms) if arm != "ceiling")
-    needed, said = _longest(endpoint, requests, given, plan.cases)
+    needed, said = _longest(counting, requests, given, plan.cases)
     if (most := needed + int(own * MOST_ESTIMATE_ERROR)) > window >= needed:
         raise WindowExceeded(
             f"{endpoint.name}: the harness {plan.harness} does not fit: its first request has ~{most:,} tokens, "
@@ -449,27 +450,25 @@ def _require_window(
         )
 
 
-def _passage_notes(
-    endpoint: Endpoint, served: ServedModel, requests: trials.Requests, plan: TrialPlan
-) -> tuple[str, ...]:
+def _passage_notes(counting: _Counting, requests: trials.Requests, plan: TrialPlan) -> tuple[str, ...]:
     """A note where a case with its passage does not fit into the context window of a student: it fails there."""
-    window = served.window or endpoint.window
+    window = counting.window
     if window is None or "ceiling" not in plan.arms:
         return ()
-    needed, said = _longest(endpoint, requests, "ceiling", [case for case in plan.cases if case.passage is not None])
+    needed, said = _longest(counting, requests, "ceiling", [case for case in plan.cases if case.passage is not None])
     if needed <= window:
         return ()
     return (
-        f"{endpoint.name}: the longest case with its passage has {said}, and the model's window is {window:,}; "
-        "cases that do not fit fail, so the ceiling is too low; shorten the passage",
+        f"{counting.endpoint.name}: the longest case with its passage has {said}, and the model's window is "
+        f"{window:,}; cases that do not fit fail, so the ceiling is too low; shorten the passage",
     )
 
 
-def _longest(endpoint: Endpoint, requests: trials.Requests, arm: Arm, cases: Iterable[Case]) -> tuple[int, str]:
+def _longest(counting: _Counting, requests: trials.Requests, arm: Arm, cases: Iterable[Case]) -> tuple[int, str]:
     """The tokens of the longest request of an arm, and the same in words; an estimate is the least that it can be."""
     shown = (requests.render(case, arm) for case in cases)
     text = max((f"{request.system}\n{request.prompt}" for request in shown), key=len)
-    tokens = count_tokens(endpoint, text)
+    tokens = counting.servers.count_tokens(counting.endpoint, text)
     needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
     return needed, f"{'' if tokens is not None else '~'}{needed:,} tokens"
 

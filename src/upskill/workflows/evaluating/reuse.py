@@ -23,13 +23,11 @@ SECONDS_BEFORE_SAID = 1.0
 """Whoever waits for a shorter time than that is not told."""
 
 
-def open_store(
-    prepared: PreparedEvaluation, settings: Settings, *, path: Path | None = None
-) -> AbstractContextManager[TrialStore | None]:
-    """The store at `path`, by default the user's; nothing if it is switched off, or if only scripts are asked."""
+def open_store(prepared: PreparedEvaluation, settings: Settings) -> AbstractContextManager[TrialStore | None]:
+    """The user's store; nothing if it is switched off, or if only scripts are asked."""
     if not settings.store or all(endpoint.is_scripted for endpoint in prepared.endpoints.values()):
         return nullcontext(None)
-    return SqliteStore(path or default_store_path(), age_limit=timedelta(days=settings.store_days))
+    return SqliteStore(default_store_path(), age_limit=timedelta(days=settings.store_days))
 
 
 def requests_of(prepared: PreparedEvaluation) -> trials.Requests:

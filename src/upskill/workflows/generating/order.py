@@ -16,10 +16,10 @@ from upskill.models.preflight import missing_keys
 from upskill.sandbox import Backend
 from upskill.settings import Origin, ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts
-from upskill.workflows.evaluating.prepare import student_endpoint
 from upskill.workflows.generating.material import skill_in
 from upskill.workflows.generating.student_profile import Served, with_output_cap
 from upskill.workflows.generating.teachers import case_writer_for, teacher_for
+from upskill.workflows.models import student_endpoint
 
 MAX_COST = 10.0
 """Dollars for teacher and students together, where nothing else was set."""

@@ -20,10 +20,11 @@ from upskill.settings import Settings
 from upskill.storage.journal import answer_cache
 from upskill.teaching.answers import TeacherUnusable
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
-from upskill.workflows.evaluating.prepare import student_endpoint, students_named
+from upskill.workflows.evaluating.prepare import students_named
 from upskill.workflows.evaluating.spending import PricedPlan
 from upskill.workflows.generating.teachers import ask_function, case_writer_for
 from upskill.workflows.handoff import asking_in, handoff_folder, handoff_for
+from upskill.workflows.models import student_endpoint
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,9 +7,9 @@ import pytest
 from upskill.errors import ProviderError, UsageError
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.settings import Origin, Settings, settings_from
-from upskill.workflows.evaluating.prepare import student_endpoint
 from upskill.workflows.generating.order import GenerateOrder, target_for
 from upskill.workflows.generating.teachers import case_writer_for, teacher_for
+from upskill.workflows.models import student_endpoint
 
 ONE, OTHER = "http://localhost:1/v1", "http://localhost:2/v1"
 

@@ -1,0 +1,276 @@
+"""What a sweep's report takes, and what its confirmations are worth.
+
+python -m benchmarks.sweeps board             simulated boards, through the product's own statistics
+python -m benchmarks.sweeps reduce            ten million answers, from Parquet to an audited table
+python -m benchmarks.sweeps read              result objects to Parquet and to the whole report
+"""
+
+import argparse
+import json
+import math
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from tools.simulation.populations import Rates, generator
+
+from benchmarks.statistics_tables import feed, planned_pairs
+from upskill.domain.digest import digest_of
+from upskill.domain.sweep import Row, RowValues
+from upskill.measuring import Judgement, Sequential, judge
+from upskill.workflows.sweeping.reduce import Claimed, Reducer
+from upskill.workflows.sweeping.report import report_sweep
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from made_sweeps import MadeSweep, made_result
+
+WINNER = "gain35"
+NULLS = ("half", "B55", "het", "skew")
+"""No effect on any case, twice: the most noise, and cases that mostly pass or mostly fail. Then effects that vary by
+case around zero, twice: by half either way, and a small gain on most cases with a large loss on few."""
+
+
+# ---------------------------------------------------------------- a board of skills, most of which do nothing
+
+
+def evaluated(rng: random.Random, drawn: Sequence[Rates]) -> Judgement:
+    """A whole evaluation as the product runs it: a look after every pair, a judgement at the end."""
+    design = Sequential(cases=len(drawn))
+    pairs = islice(planned_pairs(rng, drawn, -(-design.cap // len(drawn))), design.cap)
+    feed(design, pairs, [])
+    return judge(design.pairing, decision=design.decision, level=design.level)
+
+
+@dataclass(slots=True)
+class Board:
+    """What came of many evaluations, and of the second evaluations of those that were said to help."""
+
+    null: str
+    cases: int
+    evaluations: int = 0
+    winners: int = 0
+    found: int = 0
+    found_false: int = 0
+    """No lift over all cases of the kind, whatever was claimed."""
+    found_wrong: int = 0
+    """The claim itself is false: on new cases of the kind, or on these cases."""
+    confirmed: int = 0
+    confirmed_false: int = 0
+    confirmed_wrong: int = 0
+    calls: int = 0
+    calls_again: int = 0
+    too_high: list[float] = field(default_factory=list)
+    """Of true winners that were found: the lift of the first evaluation minus the lift of its cases."""
+    too_high_again: list[float] = field(default_factory=list)
+    """Of the same winners, confirmed or not: that of the second evaluation."""
+    too_high_confirmed: list[float] = field(default_factory=list)
+    """Of those that were confirmed only."""
+    too_high_corrected: list[float] = field(default_factory=list)
+    """The same, after the correction for passing a threshold."""
+
+    def __str__(self) -> str:
+        true_found, true_confirmed = self.found - self.found_false, self.confirmed - self.confirmed_false
+        return (
+            f"| {self.null} | {self.cases} | {_share(self.found_false, self.found)} "
+            f"| {_share(self.confirmed_false, self.confirmed)} | {_share(self.confirmed_wrong, self.confirmed)} "
+            f"| {_share(true_found, self.winners)} → {_share(true_confirmed, self.winners)} "
+            f"| +{100 * self.calls_again / self.calls:.1f}% "
+            f"| {_mean(self.too_high):+.1f}, {_mean(self.too_high_again):+.1f}, {_mean(self.too_high_confirmed):+.1f}, "
+            f"{_mean(self.too_high_corrected):+.1f} |"
+        )
+
+
+HEAD = """\
+| without effect | cases | false among found once | false among confirmed | of these a wrong claim | power | \
+more calls | lift of true winners too high by: first, second, second if confirmed, the same corrected |
+|---|--:|--:|--:|--:|--:|--:|--:|"""
+
+
+def simulate_board(null: str, *, cases: int, evaluations: int, share: float = 0.02, seed: str = "0") -> Board:
+    """Skills of which a share helps; the others have no lift over all cases of their kind."""
+    rng = random.Random(f"{seed}/{null}/{cases}")
+    board = Board(null=null, cases=cases)
+    for number in range(evaluations):
+        helps = number < share * evaluations
+        source = generator(WINNER if helps else null)
+        drawn = source.cases(rng, cases)
+        own = math.fsum(skilled - base for base, skilled in drawn) / cases
+        first = evaluated(rng, drawn)
+        assert first.lift is not None
+        board.evaluations += 1
+        board.winners += helps
+        board.calls += 2 * first.lift.pairs
+        if first.verdict != "helps":
+            continue
+        board.found += 1
+        board.found_false += not helps
+        board.found_wrong += _wrong(first, lift=source.lift, own=own)
+        second = evaluated(rng, drawn)
+        assert second.lift is not None
+        board.calls_again += 2 * second.lift.pairs
+        if helps:
+            board.too_high.append(first.lift.mean - own)
+            board.too_high_again.append(second.lift.mean - own)
+        if second.verdict == "helps":
+            board.confirmed += 1
+            board.confirmed_false += not helps
+            board.confirmed_wrong += _wrong(second, lift=source.lift, own=own)
+            if helps:
+                board.too_high_confirmed.append(second.lift.mean - own)
+                board.too_high_corrected.append((second.lift.corrected or 0.0) - own)
+    return board
+
+
+def _wrong(judgement: Judgement, *, lift: float, own: float) -> bool:
+    return (lift if judgement.claim == "cases like these" else own) <= 1e-12
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}% ({part} of {whole})" if whole else "–"
+
+
+def _mean(values: Sequence[float]) -> float:
+    return 100 * math.fsum(values) / len(values) if values else math.nan
+
+
+# ---------------------------------------------------------------- many rows
+
+MODELS, CASES, REPEATS = 10, 20, 3
+
+
+def answers(evaluation: int) -> Iterator[RowValues]:
+    """The answers of one evaluation of ten models: about the 53 pairs that an evaluation takes for each."""
+    rng = random.Random(evaluation)
+    for model in range(MODELS):
+        for pair in range(53):
+            for arm, rate in (("baseline", 0.5), ("with_skill", 0.6)):
+                passed, cost = rng.random() < rate, round(rng.uniform(5e-5, 2e-4), 7)
+                yield (f"org/model-{model}", f"case-{pair % CASES}", arm, pair // CASES, passed, 1, cost, None)
+
+
+def reduce_many(rows: int) -> dict[str, float]:
+    """So many answers: JSON lines to Parquet, then the audits, each timed alone."""
+    claimed: list[Claimed] = []
+    written = 0
+    with tempfile.TemporaryDirectory() as name, Reducer(Path(name)) as reducer:
+        wall, cpu = time.monotonic(), time.process_time()
+        ids = sorted(digest_of(number)[:32] for number in range(-(-rows // (MODELS * 106))))
+        for number, evaluation in enumerate(ids):
+            mine = list(answers(number))
+            written += len(mine)
+            reducer.add(evaluation, f"registry/skill-{number}", mine)
+            claimed += _claims(evaluation, mine)
+        target = Path(name) / "answers.parquet"
+        reducer.write_answers(target)
+        made = time.monotonic() - wall, time.process_time() - cpu
+        size, before = target.stat().st_size, _megabytes()
+        wall, cpu = time.monotonic(), time.process_time()
+        audit = reducer.audit(target, claimed)
+        taken = time.monotonic() - wall, time.process_time() - cpu
+    assert audit.rows == audit.distinct == written, audit
+    assert not audit.different, audit.differences
+    return {
+        "rows": written,
+        "lifts": audit.compared,
+        "bytes_per_row": size / written,
+        "write_seconds": made[0],
+        "write_cpu": made[1],
+        "megabytes_before": before,
+        "audit_seconds": taken[0],
+        "audit_cpu": taken[1],
+        "megabytes": _megabytes(),
+    }
+
+
+def _claims(evaluation: str, rows: Sequence[RowValues]) -> Iterator[Claimed]:
+    won: dict[str, dict[str, list[int]]] = {}
+    for row in rows:
+        case = won.setdefault(row[0], {}).setdefault(row[1], [0, 0])
+        case[0] += 1
+        case[1] += (1 if row[2] == "with_skill" else -1) * bool(row[4])
+    for model, cases in won.items():
+        lifts = [2 * difference / number for number, difference in cases.values()]
+        yield Claimed(
+            evaluation=evaluation,
+            model=model,
+            arm="with_skill",
+            against="baseline",
+            mean=math.fsum(lifts) / len(lifts),
+            pairs=sum(number for number, _ in cases.values()) // 2,
+            earlier=0,
+        )
+
+
+def read_many(results: int) -> dict[str, float]:
+    """A sweep folder with so many results of ten models, reported as a person does it."""
+    models = tuple(f"org/model-{number}" for number in range(MODELS))
+    with tempfile.TemporaryDirectory() as name:
+        sweep = MadeSweep(Path(name), students=models, confirm=False)
+        sweep.jobs = [sweep.made(f"registry/skill-{number}") for number in range(results)]
+        sweep.folder.write_plan(sweep.plan, sweep.jobs, [])
+        size = 0
+        for number, job in enumerate(sweep.jobs):
+            result = made_result(job, [as_row(*row) for row in answers(number)])
+            size += len(result.rows)
+            sweep.keep(result)
+        wall, cpu = time.monotonic(), time.process_time()
+        report = report_sweep(name)
+        taken = time.monotonic() - wall, time.process_time() - cpu
+    assert not report.problems, report.problems
+    return {"rows": size, "seconds": taken[0], "cpu": taken[1], "megabytes": _megabytes()}
+
+
+def as_row(
+    student: str,
+    case: str,
+    arm: str,
+    repeat: int,
+    passed: bool,
+    calls: int,
+    cost: float | None,
+    family: str | None,
+) -> Row:
+    """The values of a row, by name."""
+    return Row(
+        student=student,
+        case=case,
+        arm=arm,
+        repeat=repeat,
+        passed=passed,
+        calls=calls,
+        cost=cost,
+        family=family,
+    )
+
+
+def _megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> int:
+    """Run one of them and print what it took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["board", "reduce", "read"])
+    parser.add_argument("--size", type=int, help="evaluations, rows or results")
+    options = parser.parse_args()
+    if options.what == "board":
+        print(HEAD, flush=True)
+        for cases in (10, 20):
+            for null in NULLS:
+                print(simulate_board(null, cases=cases, evaluations=options.size or 20_000), flush=True)
+    elif options.what == "reduce":
+        print(json.dumps(reduce_many(options.size or 10_000_000)))
+    else:
+        print(json.dumps(read_many(options.size or 1_000)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

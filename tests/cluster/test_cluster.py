@@ -1,0 +1,91 @@
+"""A sweep on a real Ray cluster whose nodes die: nothing is lost, nothing counts twice, and little is bought again."""
+
+import json
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.nodes import Nodes
+from counted_sweep import CountedSweep, run_plainly, verdicts
+
+NODES = 2
+POINTS = 10
+"""At so many points a node is killed, each in a sweep of its own."""
+EVALUATIONS = 60
+
+
+def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path) -> None:
+    sweep = CountedSweep(tmp_path, skills=9)
+    middle = sweep.after(sweep.planned // 2)
+    with Nodes(NODES) as nodes, sweep.provider() as provider:
+        sweep.plan(provider.url)
+        command = sweep.start("--ray", nodes.wait(), environment=nodes.environment)
+        assert middle.wait(120)
+        nodes.tell("kill")
+        out, err = command.communicate(timeout=120)
+    assert command.returncode == 0, err
+    assert json.loads(out)["evaluations"] == {"done": 9, "planned": 9}, "and nothing else is on stdout"
+    sweep.require_whole()
+    assert sweep.bought_again <= 2 * sweep.concurrency, "those in flight, and those that were just being kept"
+    assert "2 workers" in err
+
+
+@pytest.mark.full
+def test_sixty_evaluations_are_what_a_plain_loop_finds_wherever_a_node_dies(
+    tmp_path: Path, record_property: Any
+) -> None:
+    plain = CountedSweep(tmp_path / "plain", skills=EVALUATIONS, latency=0)
+    with plain.provider() as provider:
+        run_plainly(plain.plan(provider.url))
+    expected = verdicts(plain.results())
+    assert plain.bought_again == 0
+    draw = random.Random(21)
+    bought_again = []
+    with Nodes(NODES) as nodes:
+        nodes.wait()
+        for point in sorted(draw.uniform(0.05, 0.95) for _ in range(POINTS)):
+            sweep = CountedSweep(tmp_path / f"at-{point:.3f}", skills=EVALUATIONS)
+            then = sweep.after(int(sweep.planned * point))
+            with sweep.provider() as provider:
+                sweep.plan(provider.url)
+                command = sweep.start("--ray", nodes.address, environment=nodes.environment)
+                assert then.wait(300)
+                nodes.tell("kill")
+                out, err = command.communicate(timeout=600)
+            assert command.returncode == 0, err
+            assert json.loads(out)["evaluations"]["done"] == EVALUATIONS
+            sweep.require_whole()
+            assert verdicts(sweep.results()) == expected
+            bought_again.append(sweep.bought_again)
+            assert sweep.bought_again <= 2 * sweep.concurrency
+            nodes.tell("add")
+    record_property("bought again", bought_again)
+
+
+@pytest.mark.full
+def test_what_ray_began_a_plain_command_finishes(tmp_path: Path, record_property: Any) -> None:
+    plain = CountedSweep(tmp_path / "plain", skills=EVALUATIONS, latency=0)
+    with plain.provider() as provider:
+        run_plainly(plain.plan(provider.url))
+    sweep = CountedSweep(tmp_path / "sweep", skills=EVALUATIONS)
+    then = sweep.after(sweep.planned * 2 // 5)
+    with sweep.provider() as provider:
+        sweep.plan(provider.url)
+        with Nodes(NODES) as nodes:
+            command = sweep.start("--ray", nodes.wait(), environment=nodes.environment)
+            assert then.wait(300)
+            nodes.kill_all()
+            command.communicate(timeout=60)
+        assert command.returncode == -signal.SIGKILL, "the driver, too"
+        last = sweep.start("--shard", "1/1", "-j", "2")
+        out, err = last.communicate(timeout=600)
+    assert last.returncode == 0, err
+    assert json.loads(out)["evaluations"] == {"done": EVALUATIONS, "planned": EVALUATIONS}
+    assert "began and did not end" in err
+    sweep.require_whole()
+    assert verdicts(sweep.results()) == verdicts(plain.results())
+    record_property("bought again", sweep.bought_again)
+    assert sweep.bought_again <= 2 * NODES * sweep.concurrency

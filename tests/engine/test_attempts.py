@@ -1,0 +1,413 @@
+"""Attempts at one evaluation of a sweep: nothing is lost or counted twice, whoever dies, and every error is data."""
+
+import json
+import multiprocessing
+import threading
+import zipfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.conftest import Make
+from provider import Behaviour, Provider, ReceivedRequest
+from typing_again import typed_again
+from upskill.domain.job import Caps, JobSpending
+from upskill.domain.rate_limit import RateLimit
+from upskill.domain.sweep import Assignment, AttemptEnd, PlannedJob, SweepPlan, SweepResult
+from upskill.errors import EngineError
+from upskill.reporting import evaluation_json
+from upskill.storage.runs import read_run
+from upskill.storage.sweep_folder import SweepFolder, value_from_text, value_text
+from upskill.workflows.evaluating.resume import resume
+from upskill.workflows.sweeping import bought
+from upskill.workflows.sweeping.attempt import run_attempt
+from upskill.workflows.sweeping.plan import plan_sweep
+
+CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(6)]
+ROOM = Caps(max_calls=200, max_total_tokens=1_000_000, max_cost=2.0)
+
+
+class Sweep:
+    """A sweep of one skill, or of several, in a folder."""
+
+    def __init__(self, folder: Path, url: str, **manifest: Any) -> None:
+        self.place = folder / "sweep"
+        self.folder = SweepFolder(str(self.place))
+        self._path = folder / "sweep.toml"
+        values = {
+            "format": "upskill.sweep/1",
+            "skills": ["skills/*/"],
+            "students": ["any"],
+            "base_url": url,
+            "runs": 3,
+            "concurrency": 4,
+            **manifest,
+        }
+        self._path.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()))
+
+    def plan(self) -> tuple[SweepPlan, list[PlannedJob]]:
+        plan_sweep(self._path, self.folder)
+        return self.folder.plan(), self.folder.jobs()
+
+    def text(self, job: PlannedJob | None = None, caps: Caps = ROOM) -> str:
+        plan, jobs = self.plan()
+        return value_text(Assignment(at=str(self.place), plan=plan, job=job or jobs[0], caps=caps))
+
+    def attempt(self, job: PlannedJob | None = None, caps: Caps = ROOM) -> AttemptEnd:
+        return end_of(run_attempt(self.text(job, caps)))
+
+    def result(self, job: PlannedJob | None = None) -> SweepResult:
+        result = self.folder.result((job or self.folder.jobs()[0]).id)
+        assert result is not None
+        return result
+
+
+def end_of(text: str) -> AttemptEnd:
+    return value_from_text(AttemptEnd, text, where="test")
+
+
+def answers(asked: ReceivedRequest) -> Behaviour:
+    """Depends on the case and on the skill alone; no answer is a copy of another."""
+    number = int(asked.prompt.split("Question ")[1].split("?")[0])
+    passes = number != 5 if asked.has_skill else number == 0
+    return Behaviour(text=f"{'yes' if passes else 'no'}, {asked.number:06}", latency=0.02)
+
+
+def told(result: SweepResult) -> dict[str, Any]:
+    """What a result says of its models, without times and what was spent."""
+    students = json.loads(json.dumps(result.evaluation["students"]))
+    for student in students:
+        del student["late"]
+    return {"students": students, "rows": sorted(result.rows)}
+
+
+def keys(result: SweepResult) -> Counter[tuple[Any, ...]]:
+    return Counter(row[:4] for row in result.rows)
+
+
+def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Make) -> None:
+    skill(CASES)
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url)
+        first, again = sweep.attempt(), sweep.attempt()
+        assert len(provider.requests) == 36
+    result = sweep.result()
+    assert (first.done, again.done) == (True, True)
+    assert first.verdicts == again.verdicts == result.summary.verdicts == {"any": "helps"}
+    assert (first.spending.calls, again.spending.calls) == (36, 0)
+    assert result.charged == result.spending == first.spending
+    assert len(result.rows) == 36
+    assert set(keys(result).values()) == {1}
+    (attempt,) = sweep.folder.attempts(result.id)
+    kept = sweep.place / "attempts" / result.id / attempt
+    assert sorted(path.name for path in kept.iterdir()) == ["begun.json", "ended.json", "run"]
+    assert sorted(path.name for path in (kept / "run").iterdir()) == ["run.json", "skill.json", "trials.jsonl"]
+    assert result.evaluation["run"] == f"attempts/{result.id}/{attempt}/run"
+    assert list((sweep.place / "scratch").iterdir()) == []
+
+
+@pytest.mark.once
+def test_two_attempts_at_the_same_time_write_one_result(tmp_path: Path, skill: Make) -> None:
+    skill(CASES)
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url)
+        text = sweep.text()
+        with server().Pool(2) as pool:
+            ends = [end_of(end) for end in pool.map(run_attempt, [text, text], chunksize=1)]
+    result = sweep.result()
+    assert all(end.done for end in ends)
+    assert ends[0].verdicts == ends[1].verdicts == result.summary.verdicts
+    assert sum(end.attempt == result.attempt for end in ends) == 1
+    assert set(keys(result).values()) == {1}
+    assert result.charged.calls >= max(end.spending.calls for end in ends)
+    assert len(list((sweep.place / "results").iterdir())) == 1
+
+
+def server() -> Any:
+    """Processes that begin with the engine loaded: to load it takes seconds."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["upskill.workflows.sweeping.attempt", "inspect_ai"])
+    return context
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("runs", [pytest.param(3, marks=pytest.mark.full), "auto"])
+def test_kill_9_three_times_loses_nothing_and_buys_again_only_what_was_in_flight(
+    tmp_path: Path, skill: Make, runs: Any
+) -> None:
+    skill(CASES)
+    kill_at: list[int] = []
+    worker: list[Any] = []
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if asked.number in kill_at:
+            worker[0].kill()
+        return answers(asked)
+
+    with Provider(behave) as provider:
+        undisturbed = Sweep(tmp_path, provider.url, runs=runs)
+        assert undisturbed.attempt().done
+        bought = len(provider.requests)
+        (tmp_path / "sweep").rename(tmp_path / "undisturbed")
+        sweep = Sweep(tmp_path, provider.url, runs=runs)
+        text = sweep.text()
+        for nth in (3, 5, 4):
+            kill_at[:] = [len(provider.requests) + nth]
+            worker[:] = [server().Process(target=run_attempt, args=(text,))]
+            worker[0].start()
+            worker[0].join()
+            assert worker[0].exitcode == -9
+        end = sweep.attempt()
+        again = len(provider.requests) - 2 * bought
+    wanted = SweepFolder(str(tmp_path / "undisturbed")).result(end.id)
+    assert wanted is not None
+    result = sweep.result()
+    assert end.done
+    assert 0 <= again <= 3 * 4, "at most the calls in flight at each kill"
+    assert set(keys(result).values()) == {1}
+    assert told(result) == told(wanted)
+    assert result.charged.calls == 3 * 200 + end.spending.calls, "whoever was killed is charged in full"
+    assert (result.charged.tokens, result.charged.cost) == (3_000_000 + end.spending.tokens, None)
+    assert len(list((sweep.place / "attempts" / end.id).iterdir())) == 4
+    assert list((sweep.place / "scratch").iterdir()) == [], "what killed attempts left is gone"
+
+
+def test_what_a_cap_cuts_short_is_no_result_and_goes_on_where_it_ended(tmp_path: Path, skill: Make) -> None:
+    skill(CASES)
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, logs="all")
+        first = sweep.attempt(caps=Caps(max_calls=5))
+        assert len(provider.requests) == 5
+        assert sweep.folder.done() == set()
+        kept = sweep.folder.ended(first.id, first.attempt)
+        second = sweep.attempt()
+        assert len(provider.requests) == 36
+    assert (first.done, first.why) == (False, "any: stopped at the cap of 5 calls")
+    assert first.evaluation is not None
+    assert kept == first
+    assert second.done
+    result = sweep.result()
+    assert set(keys(result).values()) == {1}
+    assert (second.spending.calls, result.charged.calls) == (31, 36)
+    files = sweep.folder.attempts(first.id)
+    assert not any(name.startswith("0") for names in files.values() for name in names), "the result has it all"
+    assert all(any(name.startswith("run/logs/") for name in names) for names in files.values())
+
+
+@pytest.mark.parametrize("fault", ["reset", "refused"])
+def test_answers_that_errored_are_tried_again_and_losses_count_as_on_one_machine(
+    tmp_path: Path, skill: Make, run: Any, fault: str
+) -> None:
+    """A lost answer counts for ever, so that no retry can turn an invalid evaluation into a valid one."""
+    folder = skill(CASES)
+    ill = [True]
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if ill and asked.has_skill and int(asked.prompt[9:-1]) < 3:
+            return Behaviour(fault="reset") if fault == "reset" else Behaviour(status=500)
+        return answers(asked)
+
+    with Provider(behave) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs=1, max_retries=0)
+        first = sweep.attempt()
+        alone = run(folder, ["any"], base_url=provider.url, max_retries=0, concurrency=4)
+        ill.clear()
+        before = len(provider.requests)
+        second = sweep.attempt()
+        assert len(provider.requests) == before + 3, "what was scored is not bought again"
+        resumed = resume(alone.run, typed=typed_again(alone.run, max_retries=0))
+    assert not first.done
+    assert (first.why or "").startswith("any: invalid: no verdict: ")
+    assert second.done is (fault == "refused")
+    said = sweep.result().evaluation if second.done else second.evaluation
+    assert said is not None
+    mine, theirs = said["students"][0], json.loads(json.dumps(evaluation_json(resumed)))["students"][0]
+    assert mine["verdict"] == theirs["verdict"] == ("undecided" if fault == "refused" else "invalid")
+    assert mine["sentence"] == theirs["sentence"]
+    assert mine["arms"]["with_skill"]["lost"] == theirs["arms"]["with_skill"]["lost"]
+
+
+def test_a_second_version_is_tested_as_strictly_as_upskill_eval_would(tmp_path: Path, skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs="auto")
+        ends, levels, alone = [], [], []
+        for body in ("Say so.\n", "Say so, then.\n"):
+            (folder / "SKILL.md").write_text(f"---\nname: thing\ndescription: Does a thing.\n---\n{body}")
+            ends.append(sweep.attempt())
+            record = read_run(sweep.place / "attempts" / ends[-1].id / ends[-1].attempt / "run")
+            levels.append(record.looks["any"])
+            command = run(folder, ["any"], base_url=provider.url, repeats=None, ledger="looks.jsonl", concurrency=4)
+            alone.append(read_run(command.run).looks["any"])
+        asked = len(provider.requests)
+        assert sweep.attempt().done
+        assert len(provider.requests) == asked, "an unchanged skill is not looked at again"
+    assert all(end.done for end in ends)
+    assert levels[1].level < levels[0].level
+    assert [one.level for one in levels] == [one.level for one in alone]
+    results = [sweep.folder.result(end.id) for end in ends]
+    looks = [look for result in results if result is not None for look in result.looks]
+    assert [look["run"] for look in looks] == [f"attempts/{end.id}/{end.attempt}" for end in ends]
+
+
+def test_a_confirmation_is_fresh_and_counts_no_look(tmp_path: Path, skill: Make) -> None:
+    skill(CASES)
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs="auto")
+        first = sweep.attempt()
+        bought = len(provider.requests)
+        plan, (job,) = sweep.plan()
+        again = sweep.attempt(job.confirmation(["any"], seed=plan.seed + 1))
+        assert len(provider.requests) >= 2 * bought - 8, "all answers are new"
+    result = sweep.folder.result(again.id)
+    assert result is not None
+    assert (result.confirms, result.looks) == (first.id, ())
+    record = read_run(sweep.place / "attempts" / again.id / again.attempt / "run")
+    assert record.seed == plan.seed + 1
+    assert record.looks == {}
+
+
+def test_no_object_holds_a_key_of_the_user(tmp_path: Path, skill: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-of-the-user-0123456789"
+    monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", key)
+    skill(CASES[:1], body=f"The key is {key}.\n")
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        assert key in asked.headers["authorization"]
+        return Behaviour(text=f"yes, and your key is {key}", model=key)
+
+    with Provider(behave) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs=1, logs="all")
+        end = run_attempt(sweep.text())
+    assert end_of(end).done
+    assert key not in end
+    objects = {path: path.read_bytes() for path in sweep.place.rglob("*") if path.is_file()}
+    logs = [path for path in objects if path.suffix == ".eval"]
+    assert logs
+    for path in logs:
+        with zipfile.ZipFile(path) as log:
+            objects |= {path / name: log.read(name) for name in log.namelist()}
+    archive = next(path for path in objects if path.suffix == ".tar")
+    assert key.encode() in objects.pop(archive), "what the user wrote into the skill is measured as it is"
+    assert [path for path, data in objects.items() if key.encode() in data] == []
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+OTHER = "0" * 32
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("results/ID.json", b"\x00garbage\x1b[2J"),
+        ("results/ID.json", DEEP),
+        ("results/ID.json", b"{}"),
+        ("attempts/ID/a/begun.json", b"\xff"),
+        ("attempts/ID/a/begun.json", b'{"caps": {"max_calls": -1}, "host": "", "at": ""}'),
+        ("attempts/ID/a/ended.json", DEEP),
+        ("attempts/ID/a/ended.json", b'{"id": "", "attempt": "", "done": false, "spending": {"calls": -1000}}'),
+        ("attempts/ID/a/000001.jsonl", b"garbage\n"),
+        ("attempts/ID/a/000001.jsonl", DEEP + b"\n"),
+        ("inputs/INPUT.tar", b"garbage"),
+    ],
+)
+def test_a_hostile_file_ends_in_one_clear_line_before_anything_is_bought(
+    tmp_path: Path, skill: Make, name: str, data: bytes
+) -> None:
+    skill(CASES[:1])
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs=1)
+        text = sweep.text()
+        (job,) = sweep.folder.jobs()
+        path = sweep.place / name.replace("ID", job.id).replace("INPUT", job.input)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.write_bytes(data)
+        end = end_of(run_attempt(text))
+        assert provider.requests == []
+    assert not end.done
+    assert end.error is not None
+    assert end.error.kind == "EngineError"
+    assert end.why is not None
+    assert end.why.isprintable()
+    assert path.name in end.why
+    assert len(end.why) < 1_000
+
+
+def test_the_result_of_another_job_is_not_taken(tmp_path: Path, skill: Make) -> None:
+    skill(CASES[:1])
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs=1)
+        assert sweep.attempt().done
+        result = sweep.result()
+        sweep.folder.objects.replace(f"results/{result.id}.json", value_text(replace(result, id=OTHER)).encode())
+        end = sweep.attempt()
+    assert end.why is not None
+    assert end.why.endswith(f"is the result of another job ({OTHER})")
+
+
+def test_errors_come_back_as_data_and_spend_nothing(tmp_path: Path, skill: Make) -> None:
+    skill(CASES[:1])
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs=1)
+        plan, (job,) = sweep.plan()
+        given = Assignment(at=str(sweep.place), plan=plan, job=job, caps=ROOM)
+        (student,) = plan.students
+        cases = {
+            "EngineError": replace(given, job=replace(job, input=OTHER)),
+            "UsageError": replace(given, plan=replace(plan, students=(replace(student, served="another"),))),
+            "SettingsError": replace(given, plan=replace(plan, settings={**plan.settings, "concurrency": 0})),
+            "ProviderError": replace(given, plan=replace(plan, settings={"base_url": "http://127.0.0.1:9/v1"})),
+        }
+        ends = {kind: end_of(run_attempt(value_text(one))) for kind, one in cases.items()}
+        strange = end_of(run_attempt("{}"))
+        other_seed = end_of(run_attempt(value_text(replace(given, plan=replace(plan, seed=7)))))
+        assert provider.requests == []
+    assert {kind: end.error.kind for kind, end in ends.items() if end.error} == {kind: kind for kind in cases}
+    assert all(end.spending == JobSpending() and not end.done for end in ends.values())
+    assert "served by another model" in (ends["UsageError"].why or "")
+    assert "the assignment: cannot be read" in (strange.why or "")
+    assert "would ask something else" in (other_seed.why or "")
+
+
+def test_requests_keep_the_pace_that_the_worker_was_given(tmp_path: Path, skill: Make) -> None:
+    skill(CASES[:3])
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs=1)
+        plan, (job,) = sweep.plan()
+        limits = {"any": RateLimit(requests_per_minute=240)}
+        given = Assignment(at=str(sweep.place), plan=plan, job=job, caps=ROOM, limits=limits)
+        assert end_of(run_attempt(value_text(given))).done
+        times = [asked.at for asked in provider.requests]
+    assert times[-1] - times[0] >= 0.9, "five times a quarter of a second, less what the first one took to connect"
+
+
+def test_a_store_that_takes_nothing_more_ends_the_attempt(
+    tmp_path: Path, skill: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skill(CASES)
+    monkeypatch.setattr(bought, "PAUSES", (0.01,))
+    full = threading.Event()
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if asked.number == 8:
+            full.set()
+        return answers(asked)
+
+    def keep(folder: SweepFolder, job: str, attempt: str, number: int, lines: bytes) -> None:
+        if full.is_set():
+            raise EngineError("the store takes nothing more")
+        kept(folder, job, attempt, number, lines)
+
+    kept = SweepFolder.keep_trials
+    monkeypatch.setattr(SweepFolder, "keep_trials", keep)
+    with Provider(behave) as provider:
+        sweep = Sweep(tmp_path, provider.url)
+        end = sweep.attempt()
+        assert len(provider.requests) < 30, "nothing more is bought"
+        assert end.spending.calls == len(provider.requests)
+    assert (end.done, end.why) == (False, "the store takes nothing more")
+    assert sweep.folder.ended(end.id, end.attempt) == end
