@@ -6,13 +6,14 @@ LOCK = requirements
 AGENTS = build/agents
 PAGES = build/pages
 GALLERY = build/gallery
+S3 = build/s3
 # The Python of the system, which programs in a sandbox can see.
 SYSTEM_PYTHON ?= /usr/bin/python3
 RECORDING = build/recording
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages gallery check style types unit test coverage full interpreters statistics docs recording lock dist release demo live
+.PHONY: setup hooks agents pages gallery s3 check style types unit test coverage full interpreters statistics docs recording lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -49,6 +50,13 @@ $(GALLERY)/ready: gallery/requirements.lock $(wildcard plugins/*/pyproject.toml)
 
 gallery: $(GALLERY)/ready  ## what the checks of gallery/ start, into build/gallery, and their plug-ins into .venv; 1 GB
 
+$(S3)/ready: $(LOCK)/s3.lock $(VENV)/ready
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(S3)
+	$(BIN)/uv pip install --quiet --python $(S3)/bin/python --require-hashes -r $(LOCK)/s3.lock
+	touch $@
+
+s3: $(S3)/ready  ## a server that imitates S3, for tests of sweeps in a bucket, into build/s3; 80 MB
+
 check: setup  ## format, lint, types, layers, unit tests: the fast half, on two cores
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going unit types style
 
@@ -84,7 +92,7 @@ interpreters: setup  ## the unit tests on the other versions of Python that are 
 	  && build/python-$$version/bin/python -m pytest tests/unit -q -m 'not full and not once' --hypothesis-profile brief || exit 1; \
 	done
 
-full: setup interpreters agents gallery statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
+full: setup interpreters agents gallery s3 statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
@@ -118,6 +126,7 @@ lock: setup  ## new locks, with no release younger than a week; `make lock UPGRA
 	  && $(COMPILE) --constraint $(LOCK)/dev.lock pyproject.toml -o $(LOCK)/user.lock \
 	  && sed -i "1i $$resolved" $(LOCK)/user.lock
 	$(COMPILE) $(UPGRADE) $(WEEK_OLD) $(LOCK)/release.in -o $(LOCK)/release.lock
+	$(COMPILE) $(UPGRADE) $(WEEK_OLD) $(LOCK)/s3.in -o $(LOCK)/s3.lock
 	$(COMPILE) $(UPGRADE) $(WEEK_OLD) gallery/requirements.in -o gallery/requirements.lock
 	$(COMPILE) $(UPGRADE) --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock
 

@@ -9,6 +9,7 @@ import asyncio
 import fcntl
 import gzip
 import json
+import math
 import random
 import struct
 import tempfile
@@ -280,7 +281,7 @@ def _completion(what: Behaviour, asked: ReceivedRequest) -> dict[str, Any]:
     if what.refusal is not None:
         message = {"role": "assistant", "content": None, "refusal": what.refusal}
     sent = sum(len(str(entry.get("content") or "")) for entry in asked.body["messages"]) // 4
-    said = len(what.text) // 4 + 1
+    said = output_tokens(what)
     usage = {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
     return {
         "id": f"c{asked.number}",
@@ -291,6 +292,39 @@ def _completion(what: Behaviour, asked: ReceivedRequest) -> dict[str, Any]:
         **({"usage": usage} if what.usage else {}),
         **what.body,
     }
+
+
+class RateLimited:
+    """Accepts so many requests, or output tokens, within any `seconds` that pass, and refuses all beyond them."""
+
+    def __init__(
+        self,
+        *,
+        seconds: float,
+        requests: float = math.inf,
+        tokens: float = math.inf,
+        answer: Behave = answer_ok,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        self._seconds, self._requests, self._tokens = seconds, requests, tokens
+        self._answer, self._headers = answer, headers or {}
+        self.accepted: list[tuple[float, int]] = []
+        """When, and with how many output tokens."""
+        self.refused: list[float] = []
+
+    def __call__(self, asked: ReceivedRequest) -> Behaviour:
+        answer = self._answer(asked)
+        recent = [tokens for at, tokens in self.accepted[-5_000:] if at > asked.at - self._seconds]
+        if len(recent) + 1 > self._requests or sum(recent) + output_tokens(answer) > self._tokens:
+            self.refused.append(asked.at)
+            return Behaviour(status=429, headers=self._headers)
+        self.accepted.append((asked.at, output_tokens(answer)))
+        return answer
+
+
+def output_tokens(answer: Behaviour) -> int:
+    """As this provider counts them."""
+    return len(answer.text) // 4 + 1
 
 
 def failing(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[[ReceivedRequest], str]) -> Behave:

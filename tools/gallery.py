@@ -1,4 +1,5 @@
-"""Grades the known answers of the gallery: references must pass, wrong answers and attempts to cheat must fail.
+"""Grades the known answers of the gallery: references and other right answers must pass, wrong answers and attempts to
+cheat must fail.
 
     python -m tools.gallery                     all skills, everything; a table and the share that `contains` passes
     python -m tools.gallery sql-migrations -v   one skill; each answer with what the checks saw
@@ -32,7 +33,7 @@ KNOWLEDGE = "knowledge"
 GRADED = "<!-- Graded by `python -m tools.gallery --write`; do not edit. -->"
 CONTEXT = GradingContext(open_sandbox=open_sandbox)
 
-Sort = Literal["reference", "wrong", "cheat"]
+Sort = Literal["reference", "right", "wrong", "cheat"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +72,7 @@ class Graded:
 
     @property
     def as_it_must_be(self) -> bool:
-        return not self.errored and (self.rejected_by is None) == (self.known.sort == "reference")
+        return not self.errored and (self.rejected_by is None) == (self.known.sort in {"reference", "right"})
 
 
 def skill_names() -> list[str]:
@@ -93,7 +94,7 @@ def levels(skill: str) -> dict[str, tuple[Case, ...]]:
 
 
 def known_answers(skill: str) -> Iterator[KnownAnswer]:
-    """Every reference, wrong answer and attempt to cheat of a skill."""
+    """Every reference, wrong answer, attempt to cheat and other right answer of a skill."""
     searched = _literals(skill)
     by_id: dict[str, tuple[str, Case]] = {}
     for level, cases in levels(skill).items():
@@ -108,16 +109,18 @@ def known_answers(skill: str) -> Iterator[KnownAnswer]:
                 yield KnownAnswer(
                     skill=skill, level=level, case=case, sort=sort, what=what, answer=answer, literals=literals
                 )
-    for cheat in _read(skill, "cheats.json").get("cheats", []):
-        level, case = by_id[cheat["case"]]
-        files = {path: text.encode() for path, text in cheat.get("files", {}).items()}
+    others: list[tuple[Sort, Any]] = [("cheat", one) for one in _read(skill, "cheats.json").get("cheats", [])]
+    others += [("right", one) for one in _read(skill, "also-right.json").get("answers", [])]
+    for sort, other in others:
+        level, case = by_id[other["case"]]
+        files = {path: text.encode() for path, text in other.get("files", {}).items()}
         yield KnownAnswer(
             skill=skill,
             level=level,
             case=case,
-            sort="cheat",
-            what=cheat["what"],
-            answer=Answer(text=cheat.get("text", ""), files=files),
+            sort=sort,
+            what=other["what"],
+            answer=Answer(text=other.get("text", ""), files=files),
             literals=searched.get(case.id) or _expected(case),
         )
 
@@ -169,10 +172,12 @@ def summary(graded: Sequence[Graded]) -> str:
     wrong = [one for one in graded if one.known.sort == "wrong"]
     cheats = [one for one in graded if one.known.sort == "cheat"]
     references = [one for one in graded if one.known.sort == "reference"]
+    right = [one for one in graded if one.known.sort == "right"]
+    also = f"{sum(one.as_it_must_be for one in right)} of {len(right)} other right answers pass. " if right else ""
     passed = sum(one.known.contains_passes for one in wrong)
     share = f", {100 * passed / len(wrong):.0f}%" if wrong else ""
     return (
-        f"{sum(one.as_it_must_be for one in references)} of {len(references)} references pass. "
+        f"{sum(one.as_it_must_be for one in references)} of {len(references)} references pass. {also}"
         f"{sum(one.as_it_must_be for one in wrong)} of {len(wrong)} wrong answers are rejected; "
         f"`contains` would have passed {passed} of them{share}. "
         f"{sum(one.as_it_must_be for one in cheats)} of {len(cheats)} attempts to cheat are rejected."

@@ -14,7 +14,7 @@ RUNS = GALLERY / "measured"
 def page() -> str:
     """The page, with a row for each run."""
     lines = [
-        "| skill | cases | without the skill | with it | passage alone | lift in points, 95% CI | verdict |",
+        "| skill | cases | without the skill | with it | passage alone | lift in points | verdict |",
         "|---|---|---|---|---|---|---|",
     ]
     for path in sorted(RUNS.glob("*/*/run.json")):
@@ -30,7 +30,8 @@ def _row(skill: str, result: dict[str, Any]) -> str:
     rates = {arm: f"{100 * found['pass_rate']:.0f}%" for arm, found in student["arms"].items()}
     return (
         f"| {skill} | {lift['cases']} | {rates['baseline']} | {rates['with_skill']} | {rates['ceiling']} "
-        f"| {_points(lift['mean'])} ({_points(low)} to {_points(high)}) | {student['verdict']} |"
+        f"| {_points(lift['mean'])} ({100 * lift['confidence']:g}% CI {_points(low)} to {_points(high)}) "
+        f"| {student['verdict']} |"
     )
 
 

@@ -1,91 +1,38 @@
 """Attempts at one evaluation of a sweep: nothing is lost or counted twice, whoever dies, and every error is data."""
 
 import json
-import multiprocessing
 import threading
 import zipfile
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.attempted import (
+    CASES,
+    ROOM,
+    Sweep,
+    answers,
+    assert_nothing_was_lost,
+    disturbed,
+    end_of,
+    keys,
+    server,
+)
 from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import typed_again
 from upskill.domain.job import Caps, JobSpending
 from upskill.domain.rate_limit import RateLimit
-from upskill.domain.sweep import Assignment, AttemptEnd, PlannedJob, SweepPlan, SweepResult
+from upskill.domain.sweep import Assignment
 from upskill.errors import EngineError
 from upskill.reporting import evaluation_json
 from upskill.storage.runs import read_run
-from upskill.storage.sweep_folder import SweepFolder, value_from_text, value_text
+from upskill.storage.sweep_folder import SweepFolder, value_text
 from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.sweeping import bought
 from upskill.workflows.sweeping.attempt import run_attempt
-from upskill.workflows.sweeping.plan import plan_sweep
-
-CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(6)]
-ROOM = Caps(max_calls=200, max_total_tokens=1_000_000, max_cost=2.0)
-
-
-class Sweep:
-    """A sweep of one skill, or of several, in a folder."""
-
-    def __init__(self, folder: Path, url: str, **manifest: Any) -> None:
-        self.place = folder / "sweep"
-        self.folder = SweepFolder(str(self.place))
-        self._path = folder / "sweep.toml"
-        values = {
-            "format": "upskill.sweep/1",
-            "skills": ["skills/*/"],
-            "students": ["any"],
-            "base_url": url,
-            "runs": 3,
-            "concurrency": 4,
-            **manifest,
-        }
-        self._path.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()))
-
-    def plan(self) -> tuple[SweepPlan, list[PlannedJob]]:
-        plan_sweep(self._path, self.folder)
-        return self.folder.plan(), self.folder.jobs()
-
-    def text(self, job: PlannedJob | None = None, caps: Caps = ROOM) -> str:
-        plan, jobs = self.plan()
-        return value_text(Assignment(at=str(self.place), plan=plan, job=job or jobs[0], caps=caps))
-
-    def attempt(self, job: PlannedJob | None = None, caps: Caps = ROOM) -> AttemptEnd:
-        return end_of(run_attempt(self.text(job, caps)))
-
-    def result(self, job: PlannedJob | None = None) -> SweepResult:
-        result = self.folder.result((job or self.folder.jobs()[0]).id)
-        assert result is not None
-        return result
-
-
-def end_of(text: str) -> AttemptEnd:
-    return value_from_text(AttemptEnd, text, where="test")
-
-
-def answers(asked: ReceivedRequest) -> Behaviour:
-    """Depends on the case and on the skill alone; no answer is a copy of another."""
-    number = int(asked.prompt.split("Question ")[1].split("?")[0])
-    passes = number != 5 if asked.has_skill else number == 0
-    return Behaviour(text=f"{'yes' if passes else 'no'}, {asked.number:06}", latency=0.02)
-
-
-def told(result: SweepResult) -> dict[str, Any]:
-    """What a result says of its models, without times and what was spent."""
-    students = json.loads(json.dumps(result.evaluation["students"]))
-    for student in students:
-        del student["late"]
-    return {"students": students, "rows": sorted(result.rows)}
-
-
-def keys(result: SweepResult) -> Counter[tuple[Any, ...]]:
-    return Counter(row[:4] for row in result.rows)
 
 
 def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Make) -> None:
@@ -126,52 +73,14 @@ def test_two_attempts_at_the_same_time_write_one_result(tmp_path: Path, skill: M
     assert len(list((sweep.place / "results").iterdir())) == 1
 
 
-def server() -> Any:
-    """Processes that begin with the engine loaded: to load it takes seconds."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["upskill.workflows.sweeping.attempt", "inspect_ai"])
-    return context
-
-
 @pytest.mark.once
 @pytest.mark.parametrize("runs", [pytest.param(3, marks=pytest.mark.full), "auto"])
 def test_kill_9_three_times_loses_nothing_and_buys_again_only_what_was_in_flight(
     tmp_path: Path, skill: Make, runs: Any
 ) -> None:
     skill(CASES)
-    kill_at: list[int] = []
-    worker: list[Any] = []
-
-    def behave(asked: ReceivedRequest) -> Behaviour:
-        if asked.number in kill_at:
-            worker[0].kill()
-        return answers(asked)
-
-    with Provider(behave) as provider:
-        undisturbed = Sweep(tmp_path, provider.url, runs=runs)
-        assert undisturbed.attempt().done
-        bought = len(provider.requests)
-        (tmp_path / "sweep").rename(tmp_path / "undisturbed")
-        sweep = Sweep(tmp_path, provider.url, runs=runs)
-        text = sweep.text()
-        for nth in (3, 5, 4):
-            kill_at[:] = [len(provider.requests) + nth]
-            worker[:] = [server().Process(target=run_attempt, args=(text,))]
-            worker[0].start()
-            worker[0].join()
-            assert worker[0].exitcode == -9
-        end = sweep.attempt()
-        again = len(provider.requests) - 2 * bought
-    wanted = SweepFolder(str(tmp_path / "undisturbed")).result(end.id)
-    assert wanted is not None
-    result = sweep.result()
-    assert end.done
-    assert 0 <= again <= 3 * 4, "at most the calls in flight at each kill"
-    assert set(keys(result).values()) == {1}
-    assert told(result) == told(wanted)
-    assert result.charged.calls == 3 * 200 + end.spending.calls, "whoever was killed is charged in full"
-    assert (result.charged.tokens, result.charged.cost) == (3_000_000 + end.spending.tokens, None)
-    assert len(list((sweep.place / "attempts" / end.id).iterdir())) == 4
+    sweep, wanted, end, again = disturbed(tmp_path, str(tmp_path / "sweep"), runs=runs, context=server())
+    assert_nothing_was_lost(sweep, wanted, end, again)
     assert list((sweep.place / "scratch").iterdir()) == [], "what killed attempts left is gone"
 
 
@@ -382,7 +291,9 @@ def test_requests_keep_the_pace_that_the_worker_was_given(tmp_path: Path, skill:
         given = Assignment(at=str(sweep.place), plan=plan, job=job, caps=ROOM, limits=limits)
         assert end_of(run_attempt(value_text(given))).done
         times = [asked.at for asked in provider.requests]
-    assert times[-1] - times[0] >= 0.9, "five times a quarter of a second, less what the first one took to connect"
+    assert times[-1] - times[0] >= 0.5, (
+        "five times a quarter of a second, less what the first took to connect; otherwise a moment"
+    )
 
 
 def test_a_store_that_takes_nothing_more_ends_the_attempt(

@@ -15,7 +15,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,9 @@ from upskill.checks.plugin import (
     Need,
     SandboxSpec,
 )
-from upskill_gallery.agent_skills_paths import Refused, named_files
-from upskill_gallery.agent_skills_router import shares
+from upskill_gallery.agent_skills_frontmatter import require_text_values, require_whole_description
+from upskill_gallery.agent_skills_paths import Refused, named_files, unreached
+from upskill_gallery.agent_skills_router import is_prose, shares
 from upskill_gallery.agent_skills_tasks import TASKS, Run, runs_of
 from upskill_gallery.toolchain import PYTHON, ToolchainMissing, toolchain
 
@@ -53,7 +53,6 @@ CHARACTERS_PER_TOKEN = 4
 """An estimate for English, so that no tokenizer decides."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_DESCRIPTION = re.compile(r"""(\s*)["']?description["']?\s*:(.*)""")
 _WHEN = re.compile(r"(?i)\b(when|whenever|if|before|after|while|use (this|it|for|to)|asks?|wants?|needs?|mentions?)\b")
 
 
@@ -104,10 +103,18 @@ class SkillCheck:
         """Find the folder, look at it."""
         given = dict(inspection.given) if isinstance(inspection.given, dict) else {}
         try:
+            _leaves_others_alone(inspection, str(given["folder"]))
             files = _folder(inspection.files, str(given["folder"]))
             return Finding(True, self.look(_Work(inspection=inspection, given=given, files=files)))
         except Refused as refused:
             return Finding(False, str(refused))
+
+
+def _leaves_others_alone(inspection: Inspection, folder: str) -> None:
+    """No task asks to change a file beside the skill, such as a neighbour whose requests it could take."""
+    for path, data in inspection.case.files.items():
+        if not path.startswith(f"{folder}/") and inspection.files.get(path) != data:
+            raise Refused(f"{path} is not part of the skill and must stay as it is")
 
 
 def _folder(everything: Files, folder: str) -> Files:
@@ -121,7 +128,7 @@ def _folder(everything: Files, folder: str) -> Files:
     for path, data in files.items():
         if len(data) > MOST_BYTES:
             raise Refused(f"{path} has {len(data):,} bytes, more than {MOST_BYTES:,}")
-        if path != "SKILL.md" and path.lower().endswith("skill.md"):
+        if path != "SKILL.md" and path.rpartition("/")[2].lower() == "skill.md":
             raise Refused(f"there is a second skill file inside the skill: {path}")
     if len(b"".join(files["SKILL.md"].split(b"---", 2)[:2])) > MOST_FRONTMATTER:
         raise Refused(f"the frontmatter has more than {MOST_FRONTMATTER:,} bytes, or no end")
@@ -166,7 +173,8 @@ def _valid(work: _Work) -> str:
     metadata = fields.get("metadata", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise Refused("the field metadata is not a map of strings to strings")
-    _whole_description(work.text(), description)
+    require_text_values(work.text(), metadata)
+    require_whole_description(work.text(), description)
     wanted: Mapping[str, Json] = work.given.get("fields", {})
     if "description" not in wanted and not _WHEN.search(description):
         raise Refused(f"the description does not say when to use the skill: {description[:120]!r}")
@@ -177,22 +185,6 @@ def _valid(work: _Work) -> str:
     if wanted and extra:
         raise Refused(f"there are fields that the task does not ask for: {', '.join(extra)}")
     return f"a valid skill, {len(description)} characters of description"
-
-
-def _whole_description(text: str, description: str) -> None:
-    """Whether agents read the description that a person sees: nothing is cut at `---` or at ` #`."""
-    lines = text.splitlines()
-    ends = next((at for at, line in enumerate(lines[1:], 1) if "---" in line), 0)
-    if lines[0].strip() != "---" or lines[ends].strip() != "---" or not ends:
-        raise Refused(
-            f"the frontmatter is not between two lines of ---; agents read the description as {description!r}"
-        )
-    at, key = next((number, found) for number, line in enumerate(lines) if (found := _DESCRIPTION.match(line)))
-    deeper = key[1] + " "
-    more = list(takewhile(lambda line: not line or line.startswith(deeper), lines[at + 1 : ends]))
-    value = key[2].strip()
-    if not value.startswith(('"', "'", ">", "|")) and any(re.search(r"\s#", line) for line in (value, *more)):
-        raise Refused(f"agents read the description only up to its #: {description[:120]!r}")
 
 
 def _files(work: _Work) -> str:
@@ -233,6 +225,14 @@ def _text(work: _Work) -> str:
         raise Refused(f"the body is not the text of {given['body']}")
     if "body_text" in given and _lines(work.body) != _lines(given["body_text"]):
         raise Refused("the body is not the original one")
+    if "only" in given and (extra := sorted(set(work.files) - set(given["only"]))):
+        raise Refused(f"{extra[0]} is not one of the files that the task asks for")
+    for path, pattern in given.get("whole", {}).items():
+        text = work.body if path == "SKILL.md" else work.text(path) if path in work.files else ""
+        if not re.fullmatch(pattern, _spaced(text)):
+            raise Refused(f"{path} is not the text that the task asks for")
+    if (path := unreached(work.body, given.get("routes", {}))) is not None:
+        raise Refused(f"SKILL.md does not say when to read {path}")
     if "all_of" in given:
         there = {line.lstrip("# ") for path in work.files for line in _lines(work.text(path))}
         lines = _lines(_body(originals[given["all_of"]]))
@@ -260,6 +260,8 @@ def _triggers(work: _Work) -> str:
     """
     given, fields = work.given, _fields(work)
     name, description = str(fields["name"]), str(fields["description"])
+    if not is_prose(description):
+        raise Refused(f"the description is a list of words, no sentence: {description[:120]!r}")
     catalogue = {**given["neighbours"], name: description}
     missed, taken = [], []
     for request in (*given["wanted"], *given["unwanted"]):
@@ -360,8 +362,10 @@ _SANDBOX: frozenset[Need] = frozenset({"files", "sandbox"})
 
 skill_valid = SkillCheck(look=_valid, known={"fields": dict}, needs=_SANDBOX)
 skill_files = SkillCheck(look=_files, known={"lines": int})
+_OBJECTS = dict.fromkeys(("keeps", "never", "routes", "whole"), dict)
 skill_text = SkillCheck(
-    look=_text, known={"body": str, "body_text": str, "all_of": str, "unchanged": list, "keeps": dict, "never": dict}
+    look=_text,
+    known={"body": str, "body_text": str, "all_of": str, "unchanged": list, "only": list, **_OBJECTS},
 )
 skill_triggers = SkillCheck(
     look=_triggers,

@@ -32,6 +32,13 @@ def shares(request: str, catalogue: Mapping[str, str]) -> dict[str, int]:
     return {name: len(asked & own) for name, own in words.items()}
 
 
+def is_prose(description: str) -> bool:
+    """Whether two words or more, and a tenth of all, are ordinary ones such as `the`: a list of keywords has fewer."""
+    words = re.findall(r"[a-z0-9]+", description.lower())
+    ordinary = sum(word in _ORDINARY for word in words)
+    return ordinary >= 2 and 10 * ordinary >= len(words)
+
+
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:

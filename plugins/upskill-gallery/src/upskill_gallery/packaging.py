@@ -7,6 +7,7 @@ that are not in the prompt.
 """
 
 import fnmatch
+import posixpath
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -46,8 +47,14 @@ NO_REQUIREMENTS: Mapping[str, Json] = {"Requires-Dist": None, "Provides-Extra": 
 """What holds where the task asks for no dependencies; otherwise uv resolves them."""
 ERROR = re.compile(r"\w*(Error|Exception): |error: |cause: ")
 NO_REASON = re.compile(r"Failed to (build|install)|backend returned an error|Call to `")
+PROJECT_KEYS = (
+    frozenset({"name", "version", "description", "readme", "requires-python", "license", "license-files", "authors"})
+    | frozenset({"maintainers", "keywords", "classifiers", "urls", "scripts", "gui-scripts", "entry-points", "dynamic"})
+    | frozenset({"dependencies", "optional-dependencies", "import-names", "import-namespaces"})
+)
+"""Of the standard. hatchling says nothing about others, and leaves them out."""
 REQUIRED = frozenset({"wheel", "files"})
-OPTIONAL = frozenset({"change", "metadata", "description", "licenses", "entry_points", "sdist"})
+OPTIONAL = frozenset({"change", "includes", "metadata", "description", "licenses", "entry_points", "sdist"})
 INSTALLED = frozenset({"index", "beside", "resolves", "runs"})
 KEYS = REQUIRED | OPTIONAL | INSTALLED
 
@@ -81,6 +88,7 @@ class BuildsPackage:
             changed = {path: text.encode() for path, text in given.get("change", {}).items()}
             _check_left_alone(project, inspection.case.files)
             check_configuration(project, may_run=changed.keys())
+            _check_groups(read_toml(project["pyproject.toml"]), given.get("includes", {}))
             project |= changed
             built = _build(inspection, project, sdist="sdist" in given)
             wheel = _the_wheel(built, given["wheel"])
@@ -121,13 +129,36 @@ def check_configuration(project: Files, *, may_run: Collection[str] = ()) -> Non
         or not re.match(r"hatchling\s*([<>=!~].*)?$", str(requires[0]))
     ):
         raise Failed("[build-system] must require hatchling, and nothing else")
+    project_table = document.get("project")
+    if isinstance(project_table, dict) and (unknown := sorted(set(project_table) - PROJECT_KEYS)):
+        raise Failed(f"[project] has {unknown[0][:60]}, which is no key of the standard")
     for path, value in _tables(document.get("tool", {}), "tool"):
         if path.endswith(".hooks") and value:
             raise Failed(f"{path}: the task asks for a build without a hook")
         read_by = value.get("source", "regex") if path == "tool.hatch.version" else "regex"
-        given_code = read_by == "code" and str(value.get("path")) in may_run and "search-paths" not in value
-        if read_by != "regex" and not given_code:
+        if read_by != "regex" and not (read_by == "code" and _reads_a_name(value, may_run)):
             raise Failed("tool.hatch.version: the task asks for the version in the file, read without other code")
+
+
+def _reads_a_name(version: Mapping[str, Any], may_run: Collection[str]) -> bool:
+    """Whether the source `code` takes a variable of a file of the check, and evaluates nothing else."""
+    path, expression = posixpath.normpath(str(version.get("path"))), str(version.get("expression", "__version__"))
+    return path in may_run and re.fullmatch(r"[A-Za-z_][\w.]*", expression) is not None
+
+
+def _check_groups(document: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Each group includes exactly these groups, and no requirement is in two groups."""
+    groups = document.get("dependency-groups")
+    listed = groups.items() if isinstance(groups, dict) else ()
+    entries = {name: values for name, values in listed if isinstance(values, list)}
+    for name, included in wanted.items():
+        found = sorted(str(one.get("include-group")) for one in entries.get(name, []) if isinstance(one, dict))
+        if found != sorted(included):
+            raise Failed(f"the group {name} includes {_listed(found)}, not {_listed(sorted(included))}")
+    texts = [one for values in entries.values() for one in values if isinstance(one, str)]
+    names = [re.split(r"[^\w.-]", text.strip())[0].lower() for text in texts]
+    if repeated := sorted(name for name in set(names) if names.count(name) > 1):
+        raise Failed(f"{repeated[0][:60]} is in more than one dependency group")
 
 
 def read_toml(data: bytes) -> dict[str, Any]:

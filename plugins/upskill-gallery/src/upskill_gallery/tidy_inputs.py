@@ -212,6 +212,7 @@ def _rejects(draw: random.Random, count: int) -> Draw:
         quantity, cents = draw.randint(-5, 900), draw.randint(1, 99_999)
         broken = {
             3: f"{number},many,{_money(cents)}",
+            5: f"x{number},{quantity},{_money(cents)}",
             7: f"{number},{quantity}",
             11: f"{number},{quantity},{_money(cents)},late",
             15: f"{number},{quantity},n/a",
@@ -393,8 +394,10 @@ def _tags(draw: random.Random, count: int) -> Draw:
 
 def _totals(draw: random.Random, count: int) -> Draw:
     lines, totals = [], dict[str, tuple[int, int]]()
-    for _ in range(count):
+    for at in range(count):
         shop, quantity, cents = f"{draw.randint(1, 12):03d}", draw.randint(1, 50), draw.randint(1, 99_999)
+        if at % 10 == 9:  # more digits than a binary floating point number has
+            quantity, cents = draw.randint(1_000_000, 2_000_000), draw.randint(9_000_000_000, 9_999_999_999)
         lines.append((shop, str(quantity), _money(cents)))
         items, revenue = totals.get(shop, (0, 0))
         totals[shop] = (items + quantity, revenue + quantity * cents)

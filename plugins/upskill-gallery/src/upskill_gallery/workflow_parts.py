@@ -8,7 +8,7 @@ from itertools import product
 from typing import Literal
 
 from upskill.checks.plugin import Json
-from upskill_gallery.workflow_expressions import as_text
+from upskill_gallery.workflow_expressions import Scope, as_text, interpolate
 
 MOST_COMBINATIONS = 8
 Outcome = Literal["success", "failure", "cancelled", "skipped"]
@@ -76,6 +76,10 @@ class WorkflowResult:
     outputs: Mapping[str, str]
     injected: tuple[str, ...]
     """The steps whose script contained text that a stranger chose."""
+    exposed: tuple[str, ...]
+    """The steps that could read a secret of the repository, in order."""
+    artifacts: Mapping[str, Mapping[str, str]]
+    """By name: the files that were uploaded, with their text."""
 
 
 def mapping(value: Json, name: str) -> Mapping[str, Json]:
@@ -183,3 +187,23 @@ def read_assignments(text: str) -> tuple[dict[str, str], bool]:
         found[name] = "\n".join(lines[at:end])
         at = end + 1
     return found, True
+
+
+def has_half_characters(text: str) -> bool:
+    """Whether it has surrogates, which YAML can name and no encoding can write."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def default_inputs(declared: Json) -> dict[str, Json]:
+    """The inputs of a called workflow that the caller leaves out."""
+    empty: dict[str, Json] = {"boolean": False, "number": 0}
+    found = {key: mapping(item, key) for key, item in mapping(declared, "inputs").items()}
+    return {key: item.get("default", empty.get(as_text(item.get("type")), "")) for key, item in found.items()}
+
+
+def output_values(declared: Json, name: str, scope: Scope) -> dict[str, str]:
+    """Outputs that are declared with a `value`."""
+    return {
+        key: interpolate(as_text(mapping(item, key).get("value")), scope)
+        for key, item in mapping(declared, name).items()
+    }

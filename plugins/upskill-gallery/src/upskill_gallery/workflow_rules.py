@@ -188,6 +188,20 @@ def _no_scripts_written(document: Mapping[str, Json], wanted: Json) -> str | Non
     return None
 
 
+def _one_step(document: Mapping[str, Json], wanted: Json) -> str | None:
+    """A composite action with one step, in this shell."""
+    steps = steps_of(mapping(document.get("runs"), "runs"))
+    if len(steps) != 1:
+        return f"the action has {len(steps)} steps, not one"
+    shell = as_text(steps[0].get("shell"))
+    program = shell.partition(" ")[0].rpartition("/")[2]
+    return (
+        None
+        if program == wanted
+        else f"the step runs in the shell {shell[:60] or 'of nobody'}, not in {_shown(wanted)}"
+    )
+
+
 def _one_group(document: Mapping[str, Json], wanted: Json) -> str | None:
     """The concurrency group is the same in all these runs, which differ in what `wanted` lists of `github`."""
     block = document.get("concurrency")
@@ -239,6 +253,7 @@ RULES: dict[str, Rule] = {
     "checkout": _checkout,
     "secrets": _secrets,
     "no-expressions-in-scripts": _no_scripts_written,
+    "one-step": _one_step,
     "one-group": _one_group,
     "queue": _queue,
     "values": _values,

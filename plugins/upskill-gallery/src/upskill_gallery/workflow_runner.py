@@ -1,7 +1,7 @@
 """Runs the jobs of a workflow in a sandbox, as GitHub's runner does: conditions, shells, the files of a step.
 
 The scripts are the model's and run inside only. Expressions, conditions and what the files of a step mean are
-evaluated out here. An action that somebody else wrote is not run: a run says what it leaves behind.
+evaluated out here. An action that somebody else wrote is not run: `workflow_actions` or the run says what it leaves.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from upskill.checks.plugin import FileRefused, Files, Json, Sandbox
+from upskill_gallery.workflow_actions import CHECKOUT, DOWNLOAD, UPLOAD, bare_path, checked_out, downloaded
 from upskill_gallery.workflow_expressions import Scope, as_text, condition, interpolate, resolve
 from upskill_gallery.workflow_parts import (
     JobResult,
@@ -18,9 +19,12 @@ from upskill_gallery.workflow_parts import (
     StepResult,
     WorkflowResult,
     combinations_of,
+    default_inputs,
+    has_half_characters,
     in_order,
     mapping,
     needed,
+    output_values,
     read_assignments,
     run_defaults,
     shell_words,
@@ -32,6 +36,8 @@ from upskill_gallery.workflow_yaml import load
 SECONDS = 10
 MOST_STEPS = 80
 MOST_NESTED = 10
+MOST_FILES = 50
+"""Of an artifact."""
 _FILES = ("output", "env", "path", "step_summary", "state")
 PROGRAMS = "programs-of-the-runner"
 """A folder at the end of the path: what GitHub's runners have and a small system may lack."""
@@ -55,16 +61,42 @@ class WorkflowRunner:
         for name in in_order(mapping(document.get("jobs"), "jobs")):
             one.job(name)
         self._sandbox.stop()
-        return WorkflowResult(jobs=one.jobs, outputs=one.outputs(), injected=tuple(one.injected))
+        return WorkflowResult(
+            jobs=one.jobs,
+            outputs=one.outputs(),
+            injected=tuple(one.injected),
+            exposed=tuple(one.exposed),
+            artifacts=one.artifacts,
+        )
 
-    def new_folder(self, run: Run) -> str:
-        """A fresh copy of the repository."""
+    def new_folder(self) -> str:
+        """An empty folder, as a job finds it before a checkout."""
         self._count += 1
         folder = f"run-{self._count}"
-        files = {**self._repository, **{name: as_text(text).encode() for name, text in run.files.items()}}
+        self._sandbox.run(["/bin/mkdir", folder], seconds=SECONDS)
+        return folder
+
+    def check_out(self, folder: str, changed: Mapping[str, Json]) -> None:
+        """Write the repository into a folder, with what the event changed in it."""
+        files = {**self._repository, **{name: as_text(text).encode() for name, text in changed.items()}}
         programs = [f"{folder}/{name}" for name, data in files.items() if data.startswith(b"#!")]
         self._put({f"{folder}/{name}": data for name, data in files.items()}, programs)
-        return folder
+
+    def files_at(self, folder: str, path: str) -> dict[str, str]:
+        """The files that an upload of a path finds: a file by its name, or those below a folder."""
+        top = f"./{bare_path(path)}"
+        words = ["/usr/bin/find", top, "-type", "f"]
+        found = self._sandbox.run(words, seconds=SECONDS, folder=f"/workspace/{folder}")
+        names = found.stdout.decode("utf-8", "replace").splitlines()[:MOST_FILES]
+        files = {}
+        for name in names:
+            try:
+                data = self._sandbox.read(f"{folder}/{name.removeprefix('./')}", most_bytes=65_536)
+            except (FileNotFoundError, FileRefused):
+                continue
+            below = name.rpartition("/")[2] if name == top else name.removeprefix(f"{top}/")
+            files[below] = data.decode("utf-8", "replace")
+        return files
 
     def event_file(self, run: Run) -> str:
         """A file with the event, for scripts that read it there."""
@@ -95,7 +127,7 @@ class WorkflowRunner:
         self._count += 1
         place = f"step-{self._count}"
         values = [text, *environment, *environment.values()]
-        if any("\0" in value or _half_characters(value) for value in values):
+        if any("\0" in value or has_half_characters(value) for value in values):
             raise RunnerStopped("a script or a variable contains a character that no program accepts")
         self._put({f"{place}/script": text.encode(), **{f"{place}/{name}": b"" for name in _FILES}})
         ran = self._sandbox.run(
@@ -145,17 +177,19 @@ class _OneRun:
         self._cancelled = False
         self.jobs: dict[str, JobResult] = {}
         self.injected: list[str] = []
+        self.exposed: list[str] = []
+        self.artifacts: dict[str, dict[str, str]] = {}
         triggers = document.get("on")
         called = triggers.get("workflow_call") if isinstance(triggers, dict) else None
         self._called = mapping(called, "workflow_call")
-        inputs: Json = {**_defaults(self._called.get("inputs")), **run.inputs}
+        inputs: Json = {**default_inputs(self._called.get("inputs")), **run.inputs}
         github: Json = {**run.github, "event_path": runner.event_file(run)}
         self._base: dict[str, Json] = {"github": github, "inputs": inputs, "vars": {}}
 
     def outputs(self) -> dict[str, str]:
         """The outputs that a caller of this workflow would get."""
         jobs: Json = {name: {"outputs": dict(job.outputs), "result": job.result} for name, job in self.jobs.items()}
-        return _values(self._called.get("outputs"), "outputs", Scope(contexts={**self._base, "jobs": jobs}))
+        return output_values(self._called.get("outputs"), "outputs", Scope(contexts={**self._base, "jobs": jobs}))
 
     def job(self, name: str) -> None:
         """Carry out a job whose needs have ended."""
@@ -191,17 +225,20 @@ class _OneRun:
             **mapping(resolve(job.get("env"), Scope(contexts=known)), "env"),
         }
         state = _JobState(
-            folder=self._runner.new_folder(self._run),
+            folder=self._runner.new_folder(),
             environment={key: as_text(value) for key, value in environment.items()},
             defaults={**run_defaults(self._document), **run_defaults(job)},
         )
+        known["github"] = {**mapping(known["github"], "github"), "workspace": f"/workspace/{state.folder}"}
         known |= {"runner": {"os": "Linux", "temp": "/tmp"}, "job": {"status": "success"}, "strategy": {}}
         for at, step in enumerate(steps_of(job), 1):
             self._step(f"{name}, step {at}", step, state, known)
         scope = Scope(contexts={**known, "steps": state.steps_context(), "env": dict(state.environment)})
         declared = mapping(job.get("outputs"), "outputs")
         outputs = {key: interpolate(as_text(value), scope) for key, value in declared.items()}
-        return JobResult(result=state.status, outputs=outputs, steps=state.steps, folders=(state.folder,))
+        forgiven = state.status == "failure" and as_text(resolve(job.get("continue-on-error"), scope)) == "true"
+        result: Outcome = "success" if forgiven else state.status
+        return JobResult(result=result, outputs=outputs, steps=state.steps, folders=(state.folder,))
 
     def _step(self, where: str, step: Mapping[str, Json], state: _JobState, contexts: Mapping[str, Json]) -> None:
         """One step of a job or of a composite action."""
@@ -218,10 +255,14 @@ class _OneRun:
         if not condition(step.get("if"), asked):
             state.steps[identity] = StepResult(outcome="skipped")
             return
+        given = {key: interpolate(as_text(value), scope) for key, value in mapping(step.get("with"), "with").items()}
+        seen = " ".join([*environment.values(), *given.values()])
+        if any(as_text(value) in seen for name, value in self._run.secrets.items() if name != "GITHUB_TOKEN"):
+            self.exposed.append(identity)
         if "run" in step:
             done = self._script(where, step, state, scope, environment)
         elif "uses" in step:
-            done = self._action(where, step, state, scope, environment)
+            done = self._action(where, as_text(step["uses"]), given, state, scope, environment)
         else:
             raise RunnerStopped(f"{where} has neither run nor uses")
         state.steps[identity] = done
@@ -269,22 +310,38 @@ class _OneRun:
     def _action(
         self,
         where: str,
-        step: Mapping[str, Json],
+        uses: str,
+        given: Mapping[str, str],
         state: _JobState,
         scope: Scope,
         environment: Mapping[str, str],
     ) -> StepResult:
-        uses = as_text(step.get("uses"))
-        given = {key: interpolate(as_text(value), scope) for key, value in mapping(step.get("with"), "with").items()}
         if uses.startswith("./"):
             return self._composite(where, uses, given, state, scope, environment)
-        left = mapping(self._run.actions.get(uses.partition("@")[0]), uses)
-        below = given.get("path", "").removeprefix("./").strip("/")
-        inside = below and "\n" not in below and ".." not in below.split("/")
-        self._runner.leave(f"{state.folder}/{below}" if inside else state.folder, mapping(left.get("files"), "files"))
-        outputs = {key: as_text(value) for key, value in mapping(left.get("outputs"), "outputs").items()}
-        outcome: Outcome = "failure" if left.get("fails") else "success"
-        return StepResult(outcome=outcome, outputs=outputs, inputs=given, uses=uses.partition("@")[0])
+        name = uses.partition("@")[0]
+        said = mapping(self._run.actions.get(name), uses)
+        path = given.get("path", "").strip().removeprefix(f"/workspace/{state.folder}/")
+        given = {**given, "path": path} if path else given
+        below = [part for part in path.split("/") if part not in ("", ".")]
+        if ".." in below or "\n" in path:
+            below = []
+        folder = "/".join([state.folder, *below])
+        well = not said.get("fails")
+        if name == CHECKOUT:
+            code = checked_out(given, mapping(self._base["github"], "github"))
+            well = well and code != "missing"
+            if well:
+                self._runner.check_out(folder, self._run.files if code == "of the event" else {})
+        elif name == UPLOAD:
+            if found := self._runner.files_at(state.folder, path):
+                self.artifacts[given.get("name") or "artifact"] = found
+        elif name == DOWNLOAD and not said:
+            files = downloaded(given, self.artifacts)
+            well = files is not None
+            self._runner.leave(folder, dict(files or {}))
+        self._runner.leave(folder, mapping(said.get("files"), "files"))
+        outputs = {key: as_text(value) for key, value in mapping(said.get("outputs"), "outputs").items()}
+        return StepResult(outcome="success" if well else "failure", outputs=outputs, inputs=given, uses=name)
 
     def _composite(
         self,
@@ -316,7 +373,7 @@ class _OneRun:
                 raise RunnerStopped(f"{path}: step {at} has run but no shell")
             self._step(f"{path}, step {at}", step, inner, contexts)
         seen = Scope(contexts={**contexts, "steps": inner.steps_context()})
-        outputs = _values(action.get("outputs"), "outputs", seen)
+        outputs = output_values(action.get("outputs"), "outputs", seen)
         return StepResult(outcome="failure" if inner.status == "failure" else "success", outputs=outputs, inputs=given)
 
     def _variables(self, state: _JobState) -> dict[str, str]:
@@ -337,23 +394,3 @@ class _OneRun:
             "RUNNER_OS": "Linux",
             "RUNNER_TEMP": "/tmp",
         }
-
-
-def _half_characters(text: str) -> bool:
-    """Whether it has surrogates, which YAML can name and no encoding can write."""
-    return any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _defaults(declared: Json) -> dict[str, Json]:
-    """The inputs of a called workflow that the caller leaves out."""
-    empty: dict[str, Json] = {"boolean": False, "number": 0}
-    found = {key: mapping(item, key) for key, item in mapping(declared, "inputs").items()}
-    return {key: item.get("default", empty.get(as_text(item.get("type")), "")) for key, item in found.items()}
-
-
-def _values(declared: Json, name: str, scope: Scope) -> dict[str, str]:
-    """Outputs that are declared with a `value`."""
-    return {
-        key: interpolate(as_text(mapping(item, key).get("value")), scope)
-        for key, item in mapping(declared, name).items()
-    }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from upskill.checks.plugin import FileRefused, Files, Finding, Inspection, Json, Limits, Need, Sandbox, SandboxSpec
 from upskill_gallery.toolchain import INSIDE, ToolchainMissing, toolchain
+from upskill_gallery.workflow_actions import bare_path
 from upskill_gallery.workflow_expressions import ExpressionError, as_text
 from upskill_gallery.workflow_parts import JobResult, Run, RunnerStopped, StepResult, WorkflowResult, mapping
 from upskill_gallery.workflow_rules import RULES, violation
@@ -281,6 +282,10 @@ def _try_delimiters(
 def _differs(result: WorkflowResult, expected: Mapping[str, Json], sandbox: Sandbox) -> str | None:
     if "outputs" in expected and dict(result.outputs) != expected["outputs"]:
         return f"the outputs are {_shown(dict(result.outputs))}, not {_shown(expected['outputs'])}"
+    if "exposed" in expected and list(result.exposed) != expected["exposed"]:
+        return f"the secret is visible to {_shown(list(result.exposed))}, not to {_shown(expected['exposed'])}"
+    if "artifacts" in expected and dict(result.artifacts) != expected["artifacts"]:
+        return f"the artifacts are {_shown(dict(result.artifacts))}, not {_shown(expected['artifacts'])}"
     for name, raw in mapping(expected.get("jobs"), "jobs").items():
         if name not in result.jobs:
             return f"there is no job {name}"
@@ -297,6 +302,9 @@ def _job_differs(name: str, job: JobResult, expected: Mapping[str, Json], sandbo
         return f"the outputs of {name} are {_shown(dict(job.outputs))}, not {_shown(expected['outputs'])}"
     if "combinations" in expected and list(job.combinations) != expected["combinations"]:
         return f"the matrix of {name} is {_shown(list(job.combinations))}, not {_shown(expected['combinations'])}"
+    order = expected.get("order")
+    if isinstance(order, list) and [one for one in job.steps if one in order] != order:
+        return f"the steps of {name} are {_shown(list(job.steps))}, not in the order {_shown(order)}"
     for identity, raw in mapping(expected.get("steps"), "steps").items():
         step = job.steps.get(identity)
         if step is None:
@@ -309,7 +317,9 @@ def _job_differs(name: str, job: JobResult, expected: Mapping[str, Json], sandbo
         if not used:
             return f"the job {name} did not reach {action}"
         for key, value in mapping(given, action).items():
-            if _bare(used[-1].inputs.get(key, "")) != _bare(as_text(value)):
+            found_input = used[-1].inputs.get(key, "")
+            right = found_input.strip() in value if isinstance(value, list) else _same_path(found_input, as_text(value))
+            if not right:
                 return f"{action} in {name} has {key}: {_shown(used[-1].inputs.get(key))}, not {_shown(value)}"
     for path, text in mapping(expected.get("files"), "files").items():
         found = [_content(sandbox, f"{folder}/{path}") for folder in job.folders]
@@ -355,9 +365,8 @@ def _at(values: Mapping[str, Json], path: list[str]) -> Json:
     return found
 
 
-def _bare(path: str) -> str:
-    """A folder as people write it: `dist`, `dist/`, `./dist`, `dist/*`."""
-    return re.sub(r"(/\**)+\Z", "", path.strip().removeprefix("./"))
+def _same_path(found: str, wanted: str) -> bool:
+    return bare_path(found) == bare_path(wanted)
 
 
 def _exists(sandbox: Sandbox, path: str) -> bool:

@@ -13,6 +13,11 @@ OF_CUDA = frozenset(
         "cuda.grid",
         "cuda.gridsize",
         "cuda.syncthreads",
+        "cuda.syncwarp",
+        "cuda.shfl_sync",
+        "cuda.shfl_up_sync",
+        "cuda.shfl_down_sync",
+        "cuda.shfl_xor_sync",
         "cuda.threadfence",
         "cuda.threadfence_block",
         "cuda.shared.array",
@@ -30,7 +35,7 @@ OF_MATH = frozenset(
     {"exp", "expm1", "log", "log1p", "log2", "sqrt", "pow", "fabs", "floor", "ceil", "trunc", "fmod", "copysign"}
     | {"sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "atan2", "erf", "erfc", "hypot", "isnan", "isinf"}
 )
-BUILTINS = frozenset({"range", "min", "max", "abs", "int", "float", "len"})
+BUILTINS = frozenset({"range", "min", "max", "abs", "int", "float", "bool", "len", "pow"})
 POSITIONS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 OF_ARRAYS = frozenset({"shape", "size"})
 STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Expr, ast.Return, ast.Pass)
@@ -129,9 +134,9 @@ def _is_jit(decorator: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(id="cuda"), attr="jit"), args=given, keywords=keywords):
             return all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in given) and all(
-                one.arg in {"device", "fastmath"}
+                one.arg in {"device", "fastmath", "inline"}
                 and isinstance(one.value, ast.Constant)
-                and one.value.value in {True, False}
+                and one.value.value in {True, False, "always", "never"}
                 for one in keywords
             )
     return False

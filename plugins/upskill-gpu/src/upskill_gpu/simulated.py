@@ -21,9 +21,10 @@ SECONDS = 300
 LIMITS = Limits(memory_mb=2_048, address_space_mb=None, cpu_seconds=30, processes=256)
 MOST_RESULT_BYTES = 2_000_000
 UNEVEN = 8
-"""How many times its even share the busiest thread may do."""
-FREE_ACCESSES = 100
-"""What any thread may do, whatever its share is."""
+"""How many times its even share the busiest thread may do. The share comes from the sizes of the arguments and not from
+the accesses, so that it does not grow when the other threads read for nothing."""
+FREE_ELEMENTS = 48
+"""How many elements of an argument any thread may use, whatever its share is: fewer than a block of 64 has threads."""
 
 
 class CudaSimulated:
@@ -87,26 +88,26 @@ def _launched(sandbox: Sandbox, source: bytes, task: Task, launches: Sequence[La
     except (FileNotFoundError, FileRefused, ValueError, RecursionError):
         return Finding(False, "the launches gave no result")
     last = result["launches"].pop() if through_shared and isinstance(result, dict) and result.get("launches") else None
-    found = _judged(result, launches)
-    if found.passed and last is not None and _problem(launches[-1], last) is None:
+    found = _judged(result, task, launches)
+    if found.passed and last is not None and _problem(task, launches[-1], last) is None:
         return Finding(False, "the result does not depend on what is written to shared memory, which the task asks for")
     return found
 
 
-def _judged(result: object, launches: Sequence[Launch]) -> Finding:
+def _judged(result: object, task: Task, launches: Sequence[Launch]) -> Finding:
     if not isinstance(result, dict) or "fault" in result:
         return Finding(False, f"the kernel cannot be launched: {_fault(result)}")
     done = result.get("launches")
     if not isinstance(done, list) or len(done) != len(launches):
         return Finding(False, "not every launch gave a result")
     for launch, one in zip(launches, done, strict=True):
-        problem = _problem(launch, one)
+        problem = _problem(task, launch, one)
         if problem:
             return Finding(False, f"{launch.label}: {problem}")
     return Finding(True, f"{len(launches)} launches with the right values")
 
 
-def _problem(launch: Launch, done: object) -> str | None:
+def _problem(task: Task, launch: Launch, done: object) -> str | None:
     if not isinstance(done, dict) or "fault" in done:
         return _fault(done)
     arrays = done.get("arrays")
@@ -123,7 +124,7 @@ def _problem(launch: Launch, done: object) -> str | None:
                 return wrong
         elif list(argument.values) != found:
             return f"the kernel changed its input, argument {at + 1}"
-    return _uneven(launch, done.get("accesses"))
+    return _uneven(task, launch, done.get("accesses")) or _misused(task, launch, done.get("uses"))
 
 
 def _first_wrong(launch: Launch, found: list[object]) -> str | None:
@@ -135,12 +136,28 @@ def _first_wrong(launch: Launch, found: list[object]) -> str | None:
     return None
 
 
-def _uneven(launch: Launch, accesses: object) -> str | None:
+def _uneven(task: Task, launch: Launch, accesses: object) -> str | None:
     if not isinstance(accesses, list) or not all(isinstance(one, int) for one in accesses):
         return "the accesses of each thread were not counted"
+    elements = sum(len(one.values) for one in launch.arguments if isinstance(one, Array))
     most = max(accesses, default=0)
-    if most > max(FREE_ACCESSES, UNEVEN * sum(accesses) / launch.threads):
+    if most > task.combines * math.prod(launch.block) + UNEVEN * elements / launch.threads:
         return f"one thread does {most} of {sum(accesses)} accesses: the threads do not share the work"
+    return None
+
+
+def _misused(task: Task, launch: Launch, uses: object) -> str | None:
+    """What is wrong with how the threads use the arguments, one array after the other."""
+    if not isinstance(uses, list):
+        return "the uses of the arguments were not counted"
+    for one in uses:
+        size, most = one["size"], one["most"]
+        if most > max(FREE_ELEMENTS, UNEVEN * size / launch.threads):
+            return f"one thread uses {most} of {size} elements of an argument: the threads do not share the work"
+        if task.most_uses is not None and not one["written"] and one["uses"] > task.most_uses * size:
+            return f"an input of {size} elements is read {one['uses']} times: its tiles are not in shared memory"
+        if task.coalesced and 2 * one["beside"] < one["pairs"]:
+            return f"neighbouring threads use neighbouring elements in only {one['beside']} of {one['pairs']} accesses"
     return None
 
 

@@ -14,6 +14,8 @@ from upskill_gpu.launches import Array, Launch, Scalar, draw, draw_rows, garbage
 EPSILON = single(1e-6)
 WIDE = 32
 """Threads of a block where the task says so."""
+WIDEST = 4_100
+"""Of a row; a little more than the arrays that kernels with a fixed width have."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,6 +26,13 @@ class Task:
     launches: Callable[[], tuple[Launch, ...]]
     uses: frozenset[str] = frozenset()
     """Calls that the task asks for by name."""
+    combines: float = 32
+    """How many accesses per thread of its block one thread may do beside its share of the elements: enough to combine
+    what each thread of the block found, in shared memory."""
+    most_uses: int | None = None
+    """How often an element of an input may be read, on average, where the task asks for tiles of all inputs."""
+    coalesced: bool = False
+    """Whether the task asks that neighbouring threads use neighbouring elements."""
 
 
 def _blocks(count: int, threads: int) -> int:
@@ -50,7 +59,7 @@ def _scale_add() -> tuple[Launch, ...]:
 
 def _squared_relu() -> tuple[Launch, ...]:
     made = []
-    for count in (1, 63, 64, 65, 500):
+    for count in (1, 63, 64, 65, 500, 3_000):
         x = draw(7 * count, count)
         made.append(
             Launch(
@@ -93,6 +102,7 @@ def _histogram() -> tuple[Launch, ...]:
         ("equal values", [3] * 100),
         ("values outside of the bins", [random_numbers.randrange(-20, 40) for _ in range(120)]),
         ("only edges", [-1, 0, 15, 16] * 20),
+        ("1,500 values", [random_numbers.randrange(bins) for _ in range(1_500)]),
     )
     made = []
     for label, values in inputs:
@@ -119,6 +129,7 @@ def _row_inputs(seed: int) -> tuple[tuple[str, list[list[float]]], ...]:
         ("width 37", draw_rows(seed + 1, 3, 37)),
         ("width 64", draw_rows(seed + 2, 2, 64)),
         ("width 100", draw_rows(seed + 3, 2, 100, -5.0, 5.0)),
+        (f"width {WIDEST}", draw_rows(seed + 4, 1, WIDEST)),
     )
 
 
@@ -190,6 +201,7 @@ def _row_argmax() -> tuple[Launch, ...]:
         ("equal maxima", [[1.0, 5.0, 2.0] * 20, [4.0] * 60]),
         ("only negative numbers", [[-3.0 - abs(value) for value in draw(84, 41)]]),
         ("the last one", [[0.0] * 69 + [1.0]]),
+        ("the last one of a wide row", [[0.0] * (WIDEST - 1) + [1.0]]),
     )
     made = []
     for label, rows in inputs:
@@ -304,7 +316,7 @@ def _moving_sum() -> tuple[Launch, ...]:
 
 def _dot() -> tuple[Launch, ...]:
     made = []
-    for count in (1, 64, 200):
+    for count in (1, 64, 200, 2_000):
         x, y = draw(40 + count, count), draw(41 + count, count)
         made.append(
             Launch(
@@ -331,8 +343,8 @@ TASKS = {
     "softmax": Task(kernel="softmax", launches=_softmax),
     "layer-norm-gelu": Task(kernel="layer_norm_gelu", launches=_layer_norm_gelu),
     "row-argmax": Task(kernel="row_argmax", launches=_row_argmax),
-    "transpose": Task(kernel="transpose", launches=_transpose, uses=SHARED),
-    "inclusive-scan": Task(kernel="inclusive_scan", launches=_inclusive_scan, uses=SHARED),
-    "matmul": Task(kernel="matmul", launches=_matmul, uses=SHARED),
+    "transpose": Task(kernel="transpose", launches=_transpose, uses=SHARED, combines=1, coalesced=True),
+    "inclusive-scan": Task(kernel="inclusive_scan", launches=_inclusive_scan, uses=SHARED, combines=1.5),
+    "matmul": Task(kernel="matmul", launches=_matmul, uses=SHARED, combines=8, most_uses=4),
     "moving-sum": Task(kernel="moving_sum", launches=_moving_sum, uses=SHARED),
 }

@@ -10,7 +10,7 @@ import pytest
 
 from upskill.domain.job import JobSpending
 from upskill.domain.sweep import PlannedJob, SweepResult
-from upskill.errors import UpskillError
+from upskill.errors import EngineError, UpskillError
 from upskill.models import Endpoint, ServedModel, preflight
 from upskill.storage.skill_archive import extract_archive
 from upskill.storage.sweep_folder import SweepFolder, result_name, value_text
@@ -165,6 +165,16 @@ def test_an_archive_that_is_missing_is_written_again(place: Place) -> None:
     (place.root / "at" / "inputs" / f"{job.input}.tar").unlink()
     assert place.plan().jobs[0] == job
     assert place.folder.input(job.input)
+
+
+def test_a_plan_is_not_kept_without_all_its_archives(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> str:
+        raise EngineError("the disk is full")
+
+    monkeypatch.setattr(SweepFolder, "keep_input", full)
+    with pytest.raises(EngineError, match="the disk is full"):
+        place.plan()
+    assert not place.folder.has_plan()
 
 
 def test_the_archive_holds_the_skill_and_the_named_cases(place: Place, tmp_path: Path) -> None:

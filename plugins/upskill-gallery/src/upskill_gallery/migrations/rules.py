@@ -1,6 +1,7 @@
 """Decides on a migration, from what was seen while a real server ran it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,8 @@ from upskill_gallery.migrations.task import Task
 
 FEW_ROWS = 200
 """Looking up so many rows under a lock takes no time that anybody notices."""
+MOST_SECONDS = 1.0
+"""So long may a session sleep or compute under a lock."""
 _UNITS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -54,6 +57,8 @@ def _error(statement: Mapping[str, Any], number: int) -> Iterator[str]:
 
 def _locks(task: Task, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     held: set[tuple[str, str]] = set()
+    touched: Counter[str] = Counter()
+    seconds = 0.0
     for statement in statements:
         if "log" not in statement:
             continue
@@ -62,51 +67,79 @@ def _locks(task: Task, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]
             yield f"{_short(statement)} floods the server's log"
             continue
         now = {(name, mode) for name, mode in statement["locks"]}
-        for name, rows in statement["rows"].items():
-            strong = _first(now)
-            if strong and rows > FEW_ROWS:
+        strong = _first(now)
+        if strong:
+            touched.update(statement["rows"])
+        for name in statement["rows"]:
+            if strong and touched[name] > FEW_ROWS:
                 yield (
                     f"{_short(statement)} reads or writes more than {FEW_ROWS} rows of {name}"
                     f" while {strong[0]} is locked by {strong[1]}{_scans(log)}"
                 )
-        yield from _locks_in_events(task, statement, held)
-        if not log["events"] and now - held and not _waits_shortly(task, statement.get("lock_timeout")):
-            name, mode = min(now - held)
-            yield f"{_short(statement)} takes {mode} on {name} without a short lock_timeout"
+        seconds += statement["held"]
+        if statement["held"] and seconds > MOST_SECONDS:
+            yield f"{_short(statement)} sleeps or computes for {seconds:.1f} s while a lock blocks others"
+        yield from _timeouts(task, statement, held, now)
+        yield from _reads_alone(statement)
         yield from _waits(statement)
-        held = now
+        if statement["open"]:
+            held = now
+        if not statement["open"] or not now:
+            held, touched, seconds = set(), Counter(), 0.0
 
 
-def _locks_in_events(task: Task, statement: Mapping[str, Any], held: set[tuple[str, str]]) -> Iterator[str]:
-    """What the DDL commands of one statement locked: more than one if it is a block."""
-    known = set(held)
+def _timeouts(
+    task: Task, statement: Mapping[str, Any], held: set[tuple[str, str]], now: set[tuple[str, str]]
+) -> Iterator[str]:
+    """A lock that it would wait for too long: by what was in force when it waited, else by what was set before."""
+    for name, mode, in_force in statement["waits"]:
+        if not _waits_shortly(task, statement, in_force):
+            yield _too_long(task, statement, (name, mode), f"{in_force} ms")
+            return
+    known = held | {(name, mode) for name, mode, _ in statement["waits"]}
+    if statement.get("nowait"):
+        return
     for event in statement["log"]["events"]:
         locks = {(name, mode) for name, mode in event["locks"]}
-        if locks - known and not _waits_shortly(task, event["lock_timeout"]):
-            name, mode = min(locks - known)
-            yield (
-                f"{_short(statement)} takes {mode} on {name} with lock_timeout {event['lock_timeout']};"
-                f" it may wait at most {task.lock_timeout_ms} ms"
-            )
+        if locks - known and not _waits_shortly(task, statement, event["lock_timeout"]):
+            yield _too_long(task, statement, min(locks - known), event["lock_timeout"])
             return
         known |= locks
-        strong = _first(locks)
+    if now - known and not _waits_shortly(task, statement, statement["lock_timeout"]):
+        yield _too_long(task, statement, min(now - known), statement["lock_timeout"])
+
+
+def _too_long(task: Task, statement: Mapping[str, Any], lock: tuple[str, str], setting: str) -> str:
+    return (
+        f"{_short(statement)} takes {lock[1]} on {lock[0]} with lock_timeout {setting};"
+        f" it may wait at most {task.lock_timeout_ms} ms"
+    )
+
+
+def _reads_alone(statement: Mapping[str, Any]) -> Iterator[str]:
+    """What a DDL command of a block that commits reads while it locks."""
+    for event in statement["log"]["events"]:
+        strong = _first({(name, mode) for name, mode in event["locks"]})
         if statement.get("alone") and strong and event["scans"]:
             yield f"{_short(statement)} reads a table while {strong[0]} is locked by {strong[1]}{_scans(event)}"
             return
 
 
 def _waits(statement: Mapping[str, Any]) -> Iterator[str]:
-    """Locks that a block takes other than by DDL commands: by LOCK TABLE, for example."""
+    """Locks that a block which commits takes other than by DDL commands: what it does then is not seen."""
+    if not statement.get("alone"):
+        return
     commands = [event["locks"] for event in statement["log"]["events"] if event["event"] == "ddl_command_end"]
-    for name in sorted({name for name, _ in statement.get("waits", [])}):
-        modes = [mode for waited, mode in statement["waits"] if waited == name]
+    for name in sorted({name for name, *_ in statement["waits"]}):
+        modes = [mode for waited, mode, _ in statement["waits"] if waited == name]
         if len(modes) > sum(any(locked == name for locked, _ in locks) for locks in commands):
             yield f"{_short(statement)} takes {modes[0]} on {name}, which blocks writers"
 
 
-def _waits_shortly(task: Task, setting: object) -> bool:
-    return 0 < milliseconds(setting) <= task.lock_timeout_ms
+def _waits_shortly(task: Task, statement: Mapping[str, Any], setting: object) -> bool:
+    """Whether it gives up in time. A statement_timeout that was set before it ends a wait too."""
+    limits = [milliseconds(setting), milliseconds(statement.get("statement_timeout"))]
+    return 0 < min((limit for limit in limits if limit), default=0) <= task.lock_timeout_ms
 
 
 def _replaced(facts: Mapping[str, Any]) -> Iterator[str]:

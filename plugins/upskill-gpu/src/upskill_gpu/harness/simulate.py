@@ -5,6 +5,7 @@ It decides nothing: it writes down what is in the arrays afterwards, or what wen
 are replaced. The threads of a block run one at a time, in an order drawn from a seed, up to the next barrier or their
 end, so that the same kernel always does the same. Shared and local arrays begin as NaN, for every block anew. And every
 access to an array is noted, so that two threads that use the same element without a barrier between them are a fault.
+The simulator has no warps; `cuda.syncwarp` and the shuffles are added.
 """
 
 import os
@@ -28,8 +29,9 @@ from numba.cuda.simulator import kernelapi
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeWithinKernelCUDAArray
 
 SHARED_BYTES = 49_152
-MOST_ACCESSES = 300_000
+MOST_ACCESSES = 150_000
 LOCAL_BYTES = 65_536
+LANES = 32
 STALE = 77
 """What shared arrays hold, and keep, in a launch in which nothing can be written to them."""
 DISCONNECTED = False
@@ -51,12 +53,18 @@ class Watcher:
         self.of_block = {}
         self.by_blocks = {}
         self.owned = set()
+        self.arguments = {}
+        self.written = set()
+        self.warp_barriers = {}
 
     def begin_block(self, block):
-        self.block, self.since_barrier, self.of_block = block, {}, {}
+        self.block, self.since_barrier, self.of_block, self.warp_barriers = block, {}, {}, {}
 
     def barrier(self):
         self.since_barrier = {}
+
+    def warp_barrier(self, warp):
+        self.warp_barriers[warp] = self.warp_barriers.get(warp, 0) + 1
 
     def end_block(self):
         for address, (kinds, value) in self.of_block.items():
@@ -76,8 +84,18 @@ class Watcher:
         if getattr(thread, "atomic", False):
             kind = "atomic"
         address = address_of(array, index)
+        if address not in self.owned:
+            whole = array if array.base is None else array.base
+            if kind != "read":
+                self.written.add(id(whole))
+            of_argument = self.arguments.setdefault(id(whole), (whole, {}))[1]
+            of_argument.setdefault((self.block, thread.threadIdx.y, thread.threadIdx.x), []).append(address)
+        warp = thread.thread_id // LANES
+        me = (thread.thread_id, self.warp_barriers.get(warp, 0))
         users = self.since_barrier.setdefault(address, {})
-        for other, (kinds, written) in users.items():
+        for (other, barriers), (kinds, written) in users.items():
+            if other // LANES == warp and barriers != me[1]:
+                continue
             if other != thread.thread_id and conflict({kind}, kinds):
                 if kind == "write" and kinds == {"write"} and same(value, written):
                     continue
@@ -86,14 +104,37 @@ class Watcher:
                     f"threads {low} and {high} of a block use the same element without a barrier between them, "
                     "and one of them writes it"
                 )
-        mine = users.setdefault(thread.thread_id, (set(), None))
+        mine = users.setdefault(me, (set(), None))
         mine[0].add(kind)
-        users[thread.thread_id] = (mine[0], value if kind == "write" else mine[1])
+        users[me] = (mine[0], value if kind == "write" else mine[1])
         if address not in self.owned:
             ours = self.of_block.setdefault(address, (set(), value))
             ours[0].add(kind)
             if kind == "write":
                 self.of_block[address] = (ours[0], value)
+
+    def uses(self):
+        """Of each argument: its size, all uses, how many elements one thread uses at most, and what neighbours use."""
+        return [
+            {
+                "size": whole.size,
+                "written": id(whole) in self.written,
+                "uses": sum(len(addresses) for addresses in by_thread.values()),
+                "most": max(len(set(addresses)) for addresses in by_thread.values()),
+                **beside(by_thread, whole.itemsize),
+            }
+            for whole, by_thread in self.arguments.values()
+        ]
+
+
+def beside(by_thread, itemsize):
+    """How often threads that follow each other in x use an array, and how often elements that are beside each other."""
+    pairs = [
+        abs(one - other) == itemsize
+        for (block, y, x), addresses in by_thread.items()
+        for one, other in zip(addresses, by_thread.get((block, y, x + 1), ()), strict=False)
+    ]
+    return {"pairs": len(pairs), "beside": sum(pairs)}
 
 
 def conflict(some, others):
@@ -201,6 +242,15 @@ for name in ("add", "sub", "max", "min", "exch", "cas", "compare_and_swap", "inc
     setattr(kernelapi.FakeCUDAAtomic, name, atomic(getattr(kernelapi.FakeCUDAAtomic, name)))
 
 
+def place():
+    """Where in the kernel, and in which functions that it calls, the current thread is."""
+    frame, found = sys._getframe(1), []
+    while frame is not None:
+        found.append((frame.f_code.co_name, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
 class OneAtATime(simulator.BlockThread):
     """A thread of a block that runs only when it is its turn."""
 
@@ -208,6 +258,9 @@ class OneAtATime(simulator.BlockThread):
         super().__init__(*given)
         self.turn = threading.Semaphore(0)
         self.ended = False
+        self.waits_at = None
+        self.offered, self.seen = None, {}
+        self.warp, self.lane = divmod(self.thread_id, LANES)
 
     def run(self):
         self.turn.acquire()
@@ -218,11 +271,30 @@ class OneAtATime(simulator.BlockThread):
             self.ended = True
             self._manager.handed_back.release()
 
-    def syncthreads(self):
+    def wait(self, *barrier):
+        self.waits_at = (*barrier, place())
         self._manager.handed_back.release()
         self.turn.acquire()
         if self.abort:
             raise KernelFault("another thread failed")
+
+    def syncthreads(self):
+        self.wait("block", None)
+
+    def syncwarp(self, mask):
+        self.wait("warp", self.in_mask(mask))
+
+    def shuffled(self, mask, value, lane):
+        """The value that another lane offers; what a lane that takes no part offers is not defined."""
+        self.offered = value
+        self.wait("shuffle", self.in_mask(mask))
+        return self.seen[lane] if lane in self.seen else POISON[np.asarray(value).dtype.kind]
+
+    def in_mask(self, mask):
+        lanes = frozenset(lane for lane in range(LANES) if int(mask) >> lane & 1)
+        if self.lane not in lanes:
+            raise KernelFault(f"lane {self.lane} takes part in an operation of its warp, but is not in its mask")
+        return lanes
 
 
 class Turns(simulator.BlockManager):
@@ -235,32 +307,77 @@ class Turns(simulator.BlockManager):
         def target():
             self._f(*args)
 
-        waiting = [OneAtATime(target, self, grid_point, point, self._debug) for point in np.ndindex(*self._block_dim)]
-        for thread in waiting:
+        threads = [OneAtATime(target, self, grid_point, point, self._debug) for point in np.ndindex(*self._block_dim)]
+        for thread in threads:
             thread.start()
         try:
-            while waiting:
-                ORDER.shuffle(waiting)
-                for thread in waiting:
+            while any(not thread.ended for thread in threads):
+                ready = [thread for thread in threads if not thread.ended and thread.waits_at is None]
+                ORDER.shuffle(ready)
+                for thread in ready:
                     thread.turn.release()
                     self.handed_back.acquire()
                     if thread.exception:
                         raise thread.exception[0]
-                ended = [thread for thread in waiting if thread.ended]
-                waiting = [thread for thread in waiting if not thread.ended]
-                if ended and waiting:
-                    raise KernelFault(
-                        "some threads of a block end while others wait at a barrier, which every thread must reach"
-                    )
-                WATCHER.barrier()
+                let_go(threads)
             WATCHER.end_block()
         finally:
-            for thread in waiting:
+            for thread in threads:
                 thread.abort = True
                 if not thread.ended:
                     thread.turn.release()
 
 
+def let_go(threads):
+    """End the wait of each group of threads that are all at its barrier: the lanes of a mask, or the block."""
+    waiting = [thread for thread in threads if not thread.ended]
+    groups = {}
+    for thread in waiting:
+        kind, lanes, _ = thread.waits_at
+        groups.setdefault((kind, lanes, None if kind == "block" else thread.warp), []).append(thread)
+    gone = False
+    for (kind, lanes, warp), group in groups.items():
+        members = [one for one in threads if kind == "block" or (one.warp == warp and one.lane in lanes)]
+        if len(group) < len(members):
+            continue
+        if len({one.waits_at for one in group}) > 1:
+            raise KernelFault(
+                "threads wait at different barriers for each other; every thread must reach every barrier"
+            )
+        if kind == "block":
+            WATCHER.barrier()
+        if kind == "warp":
+            WATCHER.warp_barrier(warp)
+        seen = {one.lane: one.offered for one in group}
+        for one in group:
+            one.seen, one.waits_at, gone = seen, None, True
+    if waiting and not gone:
+        raise KernelFault("some threads of a block end while others wait at a barrier, which every thread must reach")
+
+
+class WithWarps(simulator.FakeCUDAModule):
+    """What a kernel knows as `cuda`, with the operations of a warp."""
+
+    def syncwarp(self, mask=0xFFFFFFFF):
+        threading.current_thread().syncwarp(mask)
+
+    def shfl_sync(self, mask, value, lane):
+        return threading.current_thread().shuffled(mask, value, lane % LANES)
+
+    def shfl_up_sync(self, mask, value, delta):
+        thread = threading.current_thread()
+        return thread.shuffled(mask, value, thread.lane - delta if thread.lane >= delta else thread.lane)
+
+    def shfl_down_sync(self, mask, value, delta):
+        thread = threading.current_thread()
+        return thread.shuffled(mask, value, thread.lane + delta if thread.lane + delta < LANES else thread.lane)
+
+    def shfl_xor_sync(self, mask, value, lanes):
+        thread = threading.current_thread()
+        return thread.shuffled(mask, value, thread.lane ^ lanes)
+
+
+simulator.FakeCUDAModule = WithWarps
 simulator.BlockManager = Turns
 ORDER = random.Random(0)
 
@@ -287,7 +404,7 @@ def launched(kernel, launch):
     except Exception as error:  # noqa: BLE001 - what the kernel did, whatever it is, is what was seen
         return {"fault": in_words(error)}
     arrays = [one.ravel().tolist() if isinstance(one, np.ndarray) else None for one in arguments]
-    return {"arrays": arrays, "accesses": sorted(WATCHER.accesses.values())}
+    return {"arrays": arrays, "accesses": sorted(WATCHER.accesses.values()), "uses": WATCHER.uses()}
 
 
 def main():

@@ -157,7 +157,7 @@ def _imported() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise UsageError(f"--ray needs Ray ({error})", hint="install it: pip install 'upskill[ray]'") from None
+        raise UsageError(f"--ray needs Ray ({error})", hint="install it: python -m pip install ray") from None
     return ray
 
 

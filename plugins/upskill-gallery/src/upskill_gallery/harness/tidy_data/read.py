@@ -33,13 +33,14 @@ def table(database: duckdb.DuckDBPyConnection, wanted: dict[str, Any]) -> dict[s
     columns = [[name, kind] for name, kind, *_ in described]
     counted = database.execute("SELECT sum(num_rows)::BIGINT FROM parquet_file_metadata($files)", {"files": files})
     rows = counted.fetchall()[0][0]
-    compressions = database.execute("SELECT DISTINCT compression FROM parquet_metadata($files)", {"files": files})
+    written = "SELECT DISTINCT compression FROM parquet_metadata($files)"
+    compressions = database.execute(written, {"files": files}).fetchall()  # the next statement ends this result
     inside = database.execute(f"DESCRIBE FROM {source}", {"files": files, "hive": False}).fetchall()
     found = {
         "columns": columns,
         "inside": [name for name, *_ in inside],
         "count": rows,
-        "compressions": sorted(str(one) for (one,) in compressions.fetchall()),
+        "compressions": sorted(str(one) for (one,) in compressions),
     }
     if rows > wanted["most_rows"] or len(columns) > MOST_COLUMNS:
         return found

@@ -13,8 +13,18 @@ import time
 from typing import Any
 
 from upskill_gallery.migrations.harness.inventory import INVENTORY
-from upskill_gallery.migrations.harness.postgres import Refused, ServerGone, Session, log_size, read_log, start_server
+from upskill_gallery.migrations.harness.postgres import (
+    Refused,
+    ServerGone,
+    Session,
+    lock_timeout_in_force,
+    log_size,
+    processor_seconds,
+    read_log,
+    start_server,
+)
 from upskill_gallery.migrations.harness.statements import MetaCommand, first_word, split
+from upskill_gallery.migrations.harness.writer import Writer
 
 CONTROL = ("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare")
 SETTING = ("set", "reset", "show", "discard")
@@ -29,44 +39,27 @@ CATALOGS = (
 )
 """Where the server keeps what a table is, and the column that names the table."""
 MOST_LOG = 4_000_000
+MOST_SLEEP = 1.0
 MOST_STATEMENTS = 500
 Facts = dict[str, Any]
 
 
-class Writer:
-    """A session of the application that has written to a table and not committed yet."""
-
-    def __init__(self, table: str, oid: int) -> None:
-        self.oid = oid
-        self.session = Session("app", "app")
-        self._lock = f"BEGIN; LOCK TABLE ONLY {table} IN ROW EXCLUSIVE MODE"
-        self._waits = False
-        self.session.run(self._lock)
-
-    def let_go(self) -> bool:
-        """Let one go by who waits for the table, and write again after it. Whether the table was held at all."""
-        if self._waits and not self.session.wait(0):
-            return False
-        if self._waits:
-            self.session.receive()
-        self.session.run("ROLLBACK")
-        self.session.send(self._lock)
-        self._waits = True
-        return True
-
-
 class Observed:
-    """A session of the migration and those that look at it."""
+    """A session of the migration, those that look at it and those that are in its way."""
 
     def __init__(self, admin: Session, tables: dict[str, int], secret: str) -> None:
         self.admin = admin
         self.tables = tables
         self.mark = f"observed {secret} "
+        self.savepoint = f"before_{os.urandom(8).hex()}"
         self.session = Session("app", "app")
+        self.writers = [Writer(oid) for oid in tables.values()]
+        self._looked: tuple[float, float] | None = None
 
     def run(self, statement: str) -> Facts:
         """Run one statement; what it locked, read and wrote."""
         facts: Facts = {"sql": " ".join(statement.split())[:160], "locks": [], "rows": {}, "error": None}
+        facts |= {"waits": [], "slept": 0.0, "held": 0.0}
         start = log_size()
         try:
             word = first_word(statement)
@@ -90,54 +83,108 @@ class Observed:
             facts["error"] = [refused.code, refused.message[:300]]
         except ServerGone as gone:
             facts["error"] = ["gone", str(gone)[:300]]
+        facts["open"] = self.session.status == "T"
         facts["tag"] = self.session.tag
         facts["log"] = self._log(start)
         return facts
 
+    def close(self) -> None:
+        """End all sessions."""
+        self.session.close()
+        for writer in self.writers:
+            writer.close()
+
     def _watched(self, statement: str, facts: Facts) -> None:
+        """One in a transaction. If it fails with writers in its way, it is tried without: it may not want to wait."""
+        self.session.run(f"SAVEPOINT {self.savepoint}")
         before = self._counts()
-        self.session.run(statement)
-        if self.session.status == "T":
-            after = self._counts()
-            facts["lock_timeout"] = before["lock_timeout"]
-            facts["rows"] = {name: after[name] - before[name] for name in self.tables if after[name] != before[name]}
-            facts["locks"] = self._locks()
+        facts["lock_timeout"], facts["statement_timeout"] = before["lock_timeout"], before["statement_timeout"]
+        self._hold()
+        try:
+            self._follow(statement, facts)
+        except Refused as refused:
+            if refused.code in NOT_IN_TRANSACTION or self.session.status != "E":
+                raise
+            facts["nowait"] = refused.code == "55P03" and not facts["waits"]
+            self._leave()
+            self.session.run(f"ROLLBACK TO SAVEPOINT {self.savepoint}")
+            before = self._counts()
+            self._follow(statement, facts)
+        after = self._counts()
+        facts["rows"] = {name: rows for name in self.tables if (rows := after.get(name, 0) - before.get(name, 0))}
+        facts["locks"] = self._locks()
+        self.session.run(f"RELEASE SAVEPOINT {self.savepoint}")
 
     def _alone(self, statement: str, facts: Facts) -> None:
-        """One that commits by itself. While it runs, another session writes to the tables: who locks them must wait."""
-        facts["alone"] = True
+        """One that commits by itself. Writers are in the way of a block only: others wait until all have left."""
+        facts |= {"alone": True, "waits": [], "slept": 0.0, "held": 0.0}
+        self._hold()
         if first_word(statement) not in ("do", "call"):
-            self.session.run(statement)
-            return
-        writers = [Writer(name, oid) for name, oid in self._present().items()]
-        facts["waits"] = []
+            self._leave()
+        self._follow(statement, facts)
+
+    def _hold(self) -> None:
+        """Let other sessions hold the tables that the migration has not locked: who locks one must wait."""
+        locked = {name for name, _ in self._locks()}
+        present = self._present()
+        for writer in self.writers:
+            if writer.oid in present and self._name(writer.oid) not in locked:
+                writer.hold(present[writer.oid])
+
+    def _leave(self) -> None:
+        for writer in self.writers:
+            writer.leave()
+
+    def _follow(self, statement: str, facts: Facts) -> None:
+        """Run a statement and look at it again and again meanwhile."""
+        self._looked = None
         self.session.send(statement)
         until = time.monotonic() + self.session.seconds
         while not self.session.wait(0.005):
             if time.monotonic() > until:
                 raise ServerGone(f"no answer within {self.session.seconds:g} s")
-            for row in self.admin.run(
-                f"SELECT relation::bigint, mode FROM pg_locks WHERE pid = {self.session.pid} AND NOT granted"
-            ):
-                for writer in writers:
-                    if row[0] == str(writer.oid) and writer.let_go():
-                        facts["waits"].append([self._name(row[0]), row[1]])
+            self._look(facts)
         self.session.receive()
-        for writer in writers:
-            writer.session.close()
+
+    def _look(self, facts: Facts) -> None:
+        """Which table it waits for and how long it would, and how long it sleeps or computes with a table locked."""
+        rows = self.admin.run(
+            "SELECT l.relation::bigint, l.mode, l.granted, a.wait_event_type FROM pg_stat_activity a"
+            " LEFT JOIN pg_locks l ON l.pid = a.pid AND l.locktype = 'relation'"
+            f" AND l.mode IN {STRONG} AND (l.granted OR l.waitstart IS NOT NULL) WHERE a.pid = {self.session.pid}"
+        )
+        for oid, mode, granted, _ in rows:
+            for writer in self.writers:
+                if granted == "f" and oid == str(writer.oid):
+                    in_force = lock_timeout_in_force(self.session.pid)
+                    if writer.let_go():
+                        facts["waits"].append([self._name(oid), mode, in_force])
+        asleep = any(row[3] in ("Timeout", "IPC") for row in rows)
+        locked = any(row[2] == "t" and self._name(row[0]) for row in rows)
+        now = (time.monotonic(), processor_seconds(self.session.pid))
+        if self._looked:
+            passed = now[0] - self._looked[0]
+            facts["slept"] += passed if asleep else 0.0
+            if locked:
+                facts["held"] += passed if asleep else now[1] - self._looked[1]
+        self._looked = now
+        if facts["slept"] > MOST_SLEEP:  # it may try again and again without waiting, and must succeed once
+            self._leave()
 
     def _counts(self) -> dict[str, Any]:
-        """Rows read and written in this transaction. Every name is qualified: the migration may set its search path."""
-        words = ["pg_catalog.current_setting('lock_timeout')"]
-        for oid in self.tables.values():
-            for kind in ("returned", "inserted", "updated", "deleted"):
-                words.append(f"pg_catalog.pg_stat_get_xact_tuples_{kind}('{oid}'::pg_catalog.oid)")
-        row = self.session.run(f"SELECT {', '.join(words)}")[0]
-        numbers = [int(value or 0) for value in row[1:]]
-        return {
-            "lock_timeout": row[0],
-            **{name: sum(numbers[4 * at : 4 * at + 4]) for at, name in enumerate(self.tables)},
-        }
+        """Rows read or written in this transaction. Every name is qualified: the migration may set its search path."""
+        settings = ("lock_timeout", "statement_timeout")
+        shown = ", ".join(f"pg_catalog.current_setting('{name}')" for name in settings)
+        rows = self.session.run(
+            f"SELECT {shown}, relid, seq_tup_read, idx_tup_fetch, n_tup_ins, n_tup_upd, n_tup_del"
+            " FROM pg_catalog.pg_stat_xact_all_tables"
+        )
+        counts: dict[str, Any] = dict(zip(settings, rows[0], strict=False))
+        for row in rows:
+            if name := self._name(row[2]):
+                numbers = [int(value or 0) for value in row[3:]]
+                counts[name] = max(sum(numbers[:2]), sum(numbers[2:]))
+        return counts
 
     def _locks(self) -> list[list[str | None]]:
         rows = self.admin.run(
@@ -149,14 +196,15 @@ class Observed:
     def _name(self, oid: Any) -> str | None:
         return next((name for name, known in self.tables.items() if oid is not None and known == int(oid)), None)
 
-    def _present(self) -> dict[str, int]:
+    def _present(self) -> dict[int, str]:
+        """The tables that are still there, with their names now."""
         listed = ", ".join(map(str, self.tables.values()))
         rows = self.admin.run(
             "SELECT format('%I.%I', n.nspname, c.relname), c.oid::bigint"
             " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
             f" WHERE c.oid IN ({listed}) AND c.relkind IN ('r', 'p')"
         )
-        return {str(name): int(oid or 0) for name, oid in rows}
+        return {int(oid or 0): str(name) for name, oid in rows}
 
     def _log(self, start: int) -> Facts:
         """What the server said about this session: DDL commands with their locks, and tables read or rewritten."""
@@ -194,6 +242,8 @@ def main() -> None:
         admin.run("SET search_path = pg_catalog, pg_temp")
         job["secret"] = os.urandom(16).hex()
         admin.run(f"INSERT INTO observer.secret VALUES ('{job['secret']}')")
+        if lock_timeout_in_force(admin.pid) is None:
+            raise ServerGone("the server does not tell the lock_timeout of its sessions")
         tables = _set_up(job, admin)
         facts: Facts = {"before": _state(admin, tables), "runs": [], "gone": None}
     except (Refused, ServerGone, OSError) as fault:
@@ -257,14 +307,14 @@ def _run(job: Facts, admin: Session, tables: dict[str, int]) -> Facts:
             done = {"file": name, **observed.run(statement)}
             facts["statements"].append(done)
             if done["error"]:
-                observed.session.close()
+                observed.close()
                 return facts
             if looking is not None and observed.session.status == "I" and not facts["old_code"]:
                 for old, usual in zip(job["old_code"], job["usual"], strict=True):
                     code = _code(_probe(looking, old))
                     if code != usual:
                         facts["old_code"].append([done["sql"], old, usual, code])
-        observed.session.close()
+        observed.close()
     return facts
 
 
@@ -311,23 +361,29 @@ def _writes(admin: Session, tables: dict[str, int], before: Facts, start: str) -
 
     The write-ahead log has a record for each written row. A subtransaction has the commit time of its transaction.
     """
-    if admin.run(f"SELECT pg_current_wal_flush_lsn() <= '{start}'")[0][0] == "t":
-        return {name: [0, 0, 0] for name in tables}
+    admin.run(
+        "UPDATE observer.secret SET word = word"
+    )  # its commit completes the log on disk, which is what can be read
     writes: Facts = {}
     for name, oid in tables.items():
         changed = " UNION ALL ".join(
             f"SELECT pg_xact_commit_timestamp(xmin) FROM {catalog} WHERE {column} = {oid}"
             for catalog, column in CATALOGS
         )
+        exclusive = (
+            "SELECT pg_xact_commit_timestamp(xid) FROM log"
+            f" WHERE resource_manager = 'Standby' AND record_type = 'LOCK' AND description ~ ' rel {oid}\\M'"
+        )
         row = admin.run(
-            "WITH written AS (SELECT pg_xact_commit_timestamp(xid) AS at,"
+            "WITH log AS (SELECT * FROM"
+            f" observer.pg_get_wal_records_info('{start}', pg_current_wal_flush_lsn())),"
+            " written AS (SELECT pg_xact_commit_timestamp(xid) AS at,"
             " count(*) FILTER (WHERE record_type <> 'LOCK') AS rows,"
-            " count(*) FILTER (WHERE record_type = 'LOCK') AS locked"
-            f" FROM observer.pg_get_wal_records_info('{start}', pg_current_wal_flush_lsn())"
+            " count(*) FILTER (WHERE record_type = 'LOCK') AS locked FROM log"
             " WHERE resource_manager IN ('Heap', 'Heap2')"
             " AND record_type ~ '^(HOT_)?(UPDATE|INSERT|DELETE|MULTI_INSERT|LOCK)'"
             f" AND block_ref LIKE '%/{before[name][1]} fork main%' GROUP BY 1)"
-            f" SELECT max(rows), max(rows) FILTER (WHERE at IN ({changed})), max(locked)"
+            f" SELECT max(rows), max(rows) FILTER (WHERE at IN ({changed} UNION ALL {exclusive})), max(locked)"
             " FROM written WHERE at IS NOT NULL"
         )[0]
         writes[name] = [int(value or 0) for value in row]

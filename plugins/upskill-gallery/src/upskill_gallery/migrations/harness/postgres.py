@@ -4,6 +4,7 @@ The client sends exactly what it is given: it knows no command of psql, no varia
 """
 
 import os
+import re
 import select
 import socket
 import struct
@@ -14,7 +15,7 @@ from pathlib import Path
 FOLDER = "/workspace/server"
 DATA = f"{FOLDER}/data"
 LOG = f"{FOLDER}/log"
-SHARED_MEMORY = f"{FOLDER}/shared_memory.so"
+PRELOADED = f"{FOLDER}/preloaded.so"
 PORT = 5432
 SETTINGS = {
     "listen_addresses": "",
@@ -24,7 +25,7 @@ SETTINGS = {
     "shared_buffers": "8MB",
     "max_connections": "12",
     "max_wal_senders": "0",
-    "wal_level": "minimal",
+    "wal_level": "replica",
     "max_wal_size": "1GB",
     "checkpoint_timeout": "1h",
     "max_logical_replication_workers": "0",
@@ -151,7 +152,7 @@ class Session:
 def start_server(programs: str, *, user: str, database: str) -> "subprocess.Popen[bytes]":
     """Start it and wait until it accepts a session. Raises `ServerGone`."""
     flags = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-    environment: dict[str, str] = {**os.environ, "LD_PRELOAD": SHARED_MEMORY}
+    environment: dict[str, str] = {**os.environ, "LD_PRELOAD": PRELOADED}
     with Path(LOG).open("ab") as log:
         server = subprocess.Popen(
             [f"{programs}/postgres", "-D", DATA, *flags],
@@ -182,6 +183,21 @@ def read_log(start: int) -> str:
     with Path(LOG).open("rb") as log:
         log.seek(start)
         return log.read().decode("utf-8", "replace")
+
+
+def lock_timeout_in_force(pid: int) -> int | None:
+    """The milliseconds after which a session gives up waiting for a lock, 0 if never. `lock_timeout.c` logs it."""
+    found = re.findall(rf"^{pid}\|lock_timeout:  (\d+)$", read_log(0), re.MULTILINE)
+    return int(found[-1]) if found else None
+
+
+def processor_seconds(pid: int) -> float:
+    """How long a process of the server has computed. Raises `ServerGone`."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError as error:
+        raise ServerGone(str(error)) from None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _row(body: bytes) -> Row:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from upskill_gallery.migrations.harness.postgres import DATA, FOLDER, LOG, SHARED_MEMORY, Session, start_server
+from upskill_gallery.migrations.harness.postgres import DATA, FOLDER, LOG, PRELOADED, Session, start_server
 
 OBSERVER = """
 CREATE FUNCTION observer.note() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -33,14 +33,14 @@ def main() -> None:
     """Build the server. The first argument is the folder with PostgreSQL's programs."""
     programs = sys.argv[1]
     Path(FOLDER).mkdir(0o700)
-    source = str(Path(__file__).with_name("shared_memory.c"))
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", SHARED_MEMORY, source], check=True)
+    sources = [str(Path(__file__).with_name(name)) for name in ("shared_memory.c", "lock_timeout.c")]
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", PRELOADED, *sources], check=True)
     flags = ["-D", DATA, "-U", "admin", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync", "--wal-segsize=1"]
     subprocess.run(
         [f"{programs}/initdb", *flags],
         check=True,
         stdout=subprocess.DEVNULL,
-        env={**os.environ, "LD_PRELOAD": SHARED_MEMORY},
+        env={**os.environ, "LD_PRELOAD": PRELOADED},
     )
     server = start_server(programs, user="admin", database="postgres")
     first = Session("admin", "postgres")
