@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from made_sweeps import MadeSweep, made_result
 
 WINNER = "gain35"
-NULLS = ("half", "B55", "het", "skew")
+NULLS = {"half": "none", "B55": "none", "het": "varies", "skew": "varies"}
 """No effect on any case, twice: the most noise, and cases that mostly pass or mostly fail. Then effects that vary by
 case around zero, twice: by half either way, and a small gain on most cases with a large loss on few."""
 
@@ -74,6 +74,14 @@ class Board:
     """Of those that were confirmed only."""
     too_high_corrected: list[float] = field(default_factory=list)
     """The same, after the correction for passing a threshold."""
+
+    def figures(self) -> dict[str, object]:
+        """The counts, and whether skills without a lift have an effect on single cases."""
+        names = (
+            *("null", "cases", "evaluations", "winners", "found", "found_false", "found_wrong"),
+            *("confirmed", "confirmed_false", "confirmed_wrong", "calls", "calls_again"),
+        )
+        return {"effect": NULLS[self.null], **{name: getattr(self, name) for name in names}}
 
     def __str__(self) -> str:
         true_found, true_confirmed = self.found - self.found_false, self.confirmed - self.confirmed_false
@@ -259,12 +267,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["board", "reduce", "read"])
     parser.add_argument("--size", type=int, help="evaluations, rows or results")
+    parser.add_argument("--json", action="store_true", help="boards as one JSON array instead of a table")
     options = parser.parse_args()
     if options.what == "board":
+        boards = (
+            simulate_board(null, cases=cases, evaluations=options.size or 20_000)
+            for cases in (10, 20)
+            for null in NULLS
+        )
+        if options.json:
+            print(json.dumps([board.figures() for board in boards]))
+            return 0
         print(HEAD, flush=True)
-        for cases in (10, 20):
-            for null in NULLS:
-                print(simulate_board(null, cases=cases, evaluations=options.size or 20_000), flush=True)
+        for board in boards:
+            print(board, flush=True)
     elif options.what == "reduce":
         print(json.dumps(reduce_many(options.size or 10_000_000)))
     else:

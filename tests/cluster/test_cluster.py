@@ -10,6 +10,8 @@ import pytest
 
 from cluster.nodes import Nodes
 from counted_sweep import CountedSweep, run_plainly, verdicts
+from upskill.errors import EngineError
+from upskill.workflows.sweeping.engines.ray import RayEngine
 
 NODES = 2
 POINTS = 10
@@ -18,7 +20,7 @@ EVALUATIONS = 60
 
 
 def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path) -> None:
-    sweep = CountedSweep(tmp_path, skills=9)
+    sweep = CountedSweep(tmp_path, skills=6)
     middle = sweep.after(sweep.planned // 2)
     with Nodes(NODES) as nodes, sweep.provider() as provider:
         sweep.plan(provider.url)
@@ -27,10 +29,16 @@ def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path
         nodes.tell("kill")
         out, err = command.communicate(timeout=120)
     assert command.returncode == 0, err
-    assert json.loads(out)["evaluations"] == {"done": 9, "planned": 9}, "and nothing else is on stdout"
+    assert json.loads(out)["evaluations"] == {"done": 6, "planned": 6}, "and nothing else is on stdout"
     sweep.require_whole()
     assert sweep.bought_again <= 2 * sweep.concurrency, "those in flight, and those that were just being kept"
     assert "2 workers" in err
+
+
+def test_where_nobody_listens_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    with pytest.raises(EngineError, match=r"nobody answers at 127\.0\.0\.1:9 "), RayEngine(str, address="127.0.0.1:9"):
+        pass
 
 
 @pytest.mark.full
@@ -89,3 +97,25 @@ def test_what_ray_began_a_plain_command_finishes(tmp_path: Path, record_property
     assert verdicts(sweep.results()) == verdicts(plain.results())
     record_property("bought again", sweep.bought_again)
     assert sweep.bought_again <= 2 * NODES * sweep.concurrency
+
+
+@pytest.mark.full
+def test_who_interrupts_a_sweep_on_ray_loses_nothing(tmp_path: Path) -> None:
+    sweep = CountedSweep(tmp_path, skills=8, latency=0.1)
+    then = sweep.after(sweep.planned // 3)
+    with sweep.provider() as provider:
+        sweep.plan(provider.url)
+        with Nodes(NODES) as nodes:
+            command = sweep.start("--ray", nodes.wait(), environment=nodes.environment)
+            assert then.wait(300)
+            command.send_signal(signal.SIGINT)
+            out, err = command.communicate(timeout=120)
+        assert command.returncode == 130, err
+        assert json.loads(out)["stopped"] == "interrupt"
+        assert sweep.requests < sweep.planned
+        last = sweep.start("-j", "2")
+        _, err = last.communicate(timeout=300)
+    assert last.returncode == 0, err
+    assert "did not end" not in err, "all ended in good order"
+    sweep.require_whole()
+    assert sweep.bought_again <= NODES * sweep.concurrency, "an interrupted call is asked again"
