@@ -62,6 +62,7 @@ def test_sixty_evaluations_are_what_a_plain_loop_finds_wherever_a_node_dies(
                 command = sweep.start("--ray", nodes.address, environment=nodes.environment)
                 assert then.wait(300)
                 nodes.tell("kill")
+                nodes.tell("add")
                 out, err = command.communicate(timeout=600)
             assert command.returncode == 0, err
             assert json.loads(out)["evaluations"]["done"] == EVALUATIONS
@@ -69,8 +70,31 @@ def test_sixty_evaluations_are_what_a_plain_loop_finds_wherever_a_node_dies(
             assert verdicts(sweep.results()) == expected
             bought_again.append(sweep.bought_again)
             assert sweep.bought_again <= 2 * sweep.concurrency
-            nodes.tell("add")
     record_property("bought again", bought_again)
+
+
+@pytest.mark.full
+def test_ten_nodes_that_die_in_one_sweep_lose_nothing(tmp_path: Path, record_property: Any) -> None:
+    plain = CountedSweep(tmp_path / "plain", skills=EVALUATIONS, latency=0)
+    with plain.provider() as provider:
+        run_plainly(plain.plan(provider.url))
+    draw = random.Random(22)
+    sweep = CountedSweep(tmp_path / "sweep", skills=EVALUATIONS)
+    with Nodes(NODES) as nodes, sweep.provider() as provider:
+        sweep.plan(provider.url)
+        points = [sweep.after(number) for number in sorted(draw.sample(range(20, sweep.planned - 20), POINTS))]
+        command = sweep.start("--ray", nodes.wait(), environment=nodes.environment)
+        for point in points:
+            assert point.wait(300)
+            nodes.tell("kill")
+            nodes.tell("add")
+        out, err = command.communicate(timeout=600)
+    record_property("bought again", sweep.bought_again)
+    assert command.returncode == 0, err
+    assert json.loads(out)["evaluations"]["done"] == EVALUATIONS
+    sweep.require_whole()
+    assert verdicts(sweep.results()) == verdicts(plain.results())
+    assert sweep.bought_again <= 2 * sweep.concurrency * POINTS
 
 
 @pytest.mark.full
