@@ -101,9 +101,15 @@ class Objects:
             # The driver of a store is foreign code with errors of its own. What is not one is a bug of ours.
             if self.folder is not None and not isinstance(error, OSError):
                 raise
-            why = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
             where = on_one_line(f"{self.place}/{name}")
-            raise EngineError(f"{where}: cannot be read or written ({on_one_line(without_secrets(why))})") from error
+            why = on_one_line(without_secrets(_words(error, remote=self.folder is None)))
+            raise EngineError(f"{where}: cannot be read or written ({why})") from error
+
+
+def _words(error: Exception, *, remote: bool) -> str:
+    if remote and isinstance(error, FileNotFoundError):  # of an object it would have been handled
+        return "there is no such bucket"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
 class _Store(Protocol):

@@ -172,6 +172,16 @@ def test_what_a_store_answers_is_understood_without_words(monkeypatch: pytest.Mo
         objects.create("a", b"x")
 
 
+def test_a_bucket_that_is_not_there_is_named_so_whatever_the_driver_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise FileNotFoundError(None)
+
+    objects = Objects("overwriting://bucket/x")
+    monkeypatch.setattr(_Overwriting, "pipe_file", missing)
+    with pytest.raises(EngineError, match=r"x/a: cannot be read or written \(there is no such bucket\)"):
+        objects.replace("a", b"x")
+
+
 def test_errors_of_a_driver_are_one_line_without_secrets() -> None:
     with pytest.raises(EngineError, match="Unable to locate credentials") as caught:
         Objects("refusing://bucket/x").create("a", b"x")
