@@ -17,6 +17,8 @@ from typing import Self
 FAST_DEATHS = {"health_check_period_ms": 1000, "health_check_timeout_ms": 5000, "health_check_failure_threshold": 3}
 """How soon the head notices that a node is gone; Ray's own settings take half a minute."""
 
+KEY_OF_NODES = "sk-of-the-nodes-0123456789"
+
 
 class Nodes:
     """A cluster, with the environment in which its nodes run and its drivers have to."""
@@ -28,6 +30,7 @@ class Nodes:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": self._token,
             "RAY_USAGE_STATS_ENABLED": "0",
+            "UPSKILL_ENDPOINT_KEY": KEY_OF_NODES,
             "RAY_agent_register_timeout_ms": "120000",
             "RAY_raylet_start_wait_time_s": "120",
             "PYTHONDONTWRITEBYTECODE": "",  # Ray starts many processes, which would compile everything each time

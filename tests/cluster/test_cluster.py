@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cluster.nodes import Nodes
+from cluster.nodes import KEY_OF_NODES, Nodes
 from counted_sweep import CountedSweep, run_plainly, verdicts
 from upskill.errors import EngineError
 from upskill.workflows.sweeping.engines.ray import RayEngine
@@ -24,7 +24,8 @@ def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path
     middle = sweep.after(sweep.planned // 2)
     with Nodes(NODES) as nodes, sweep.provider() as provider:
         sweep.plan(provider.url)
-        command = sweep.start("--ray", nodes.wait(), environment=nodes.environment)
+        own = {**nodes.environment, "UPSKILL_ENDPOINT_KEY": "sk-of-the-driver-0123456789"}
+        command = sweep.start("--ray", nodes.wait(), environment=own)
         assert middle.wait(120)
         nodes.tell("kill")
         out, err = command.communicate(timeout=120)
@@ -33,6 +34,8 @@ def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path
     sweep.require_whole()
     assert sweep.bought_again <= 2 * sweep.concurrency, "those in flight, and those that were just being kept"
     assert "2 workers" in err
+    keys = {asked.headers.get("authorization") for asked in provider.requests}
+    assert keys == {f"Bearer {KEY_OF_NODES}"}, "the driver sends no key anywhere"
 
 
 def test_where_nobody_listens_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ class _ShardType(click.ParamType["Shard"]):
     "--ray",
     "address",
     metavar="ADDRESS",
-    help="Run on this Ray cluster: HOST:PORT, auto (the one this machine is in), or local (a new one).",
+    help="Run on a Ray cluster: auto (the one this machine is in), HOST:PORT (of its head), or local (a new one).",
 )
 @click.option("--again", is_flag=True, help="Also try evaluations that ended three times without a result.")
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
