@@ -60,27 +60,34 @@ class Nodes:
 
     def kill_all(self) -> None:
         """All nodes, the head, and every driver that was started in this environment: at once, without a word."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
-        with suppress(BrokenPipeError):
-            self._process.communicate()
         deadline = time.monotonic() + 20
         while (left := self._processes()) and time.monotonic() < deadline:
             for pid in left:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.1)
+            self._process.poll()
+        with suppress(BrokenPipeError):
+            self._process.communicate()
         assert not left
 
-    def _processes(self) -> list[int]:
-        """Those that have the token of this cluster in their environment, and no others."""
-        found = []
+    def _processes(self) -> set[int]:
+        """Those that have the token of this cluster in their environment, and what they have started.
+
+        Ray writes titles over the environment of its workers, so they are found as children.
+        """
+        found, parents = set(), {}
         for path in Path("/proc").iterdir():
             if path.name.isdigit() and int(path.name) != os.getpid():
                 with suppress(OSError):
-                    state = (path / "stat").read_text().rpartition(")")[2].split()[0]
-                    if state != "Z" and self._token.encode() in (path / "environ").read_bytes():
-                        found.append(int(path.name))
+                    state, parent = (path / "stat").read_text().rpartition(")")[2].split()[:2]
+                    if state == "Z":
+                        continue
+                    parents[int(path.name)] = int(parent)
+                    if self._token.encode() in (path / "environ").read_bytes():
+                        found.add(int(path.name))
+        while more := {pid for pid, parent in parents.items() if parent in found} - found:
+            found |= more
         return found
 
     def __enter__(self) -> Self:

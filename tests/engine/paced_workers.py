@@ -4,6 +4,7 @@ import multiprocessing
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import Any
 
 from engine.calling import ask, endpoint_at
 from provider import Provider, RateLimited
@@ -29,8 +30,10 @@ class Shared:
         return self.refused / (self.accepted + self.refused)
 
 
-def share(limited: RateLimited, limits: Sequence[RateLimit | None], *, seconds: float, concurrency: int = 8) -> Shared:
-    """One process for each limit, all begun together, each with more to ask than there is time for."""
+def share(
+    limited: RateLimited, limits: Sequence[RateLimit | None], *, seconds: float, calls: int, concurrency: int = 8
+) -> Shared:
+    """One process for each limit, all begun together, each with so many calls: more than there is time for."""
     with Provider() as provider:
         # What the engine loads with its first call takes seconds of CPU: here once, instead of in every process.
         ask(MeteredClient(), endpoint_at(provider.url), ["Are you there?"])
@@ -38,7 +41,7 @@ def share(limited: RateLimited, limits: Sequence[RateLimit | None], *, seconds: 
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe() for _ in limits]
     children = [
-        context.Process(target=_work, args=(there, limit, seconds, concurrency), daemon=True)
+        context.Process(target=_work, args=(there, limit, seconds, calls, concurrency), daemon=True)
         for (_, there), limit in zip(pipes, limits, strict=True)
     ]
     for child in children:
@@ -46,10 +49,10 @@ def share(limited: RateLimited, limits: Sequence[RateLimit | None], *, seconds: 
     with Provider(limited) as provider:
         provider.keep_requests = False
         for here, _ in pipes:
-            assert here.recv() == "ready"
+            assert _told(here, seconds=60) == "ready"
         for here, _ in pipes:
             here.send(provider.url)
-        unanswered = sum(here.recv() for here, _ in pipes)
+        unanswered = sum(_told(here, seconds=seconds + 120) for here, _ in pipes)
         for child in children:
             child.join(20)
     for here, there in pipes:
@@ -65,12 +68,17 @@ def share(limited: RateLimited, limits: Sequence[RateLimit | None], *, seconds: 
     )
 
 
-def _work(pipe: Connection, limit: RateLimit | None, seconds: float, concurrency: int) -> None:
+def _told(pipe: Connection, *, seconds: float) -> Any:
+    assert pipe.poll(seconds), "a process ended, or hangs"
+    return pipe.recv()
+
+
+def _work(pipe: Connection, limit: RateLimit | None, seconds: float, calls: int, concurrency: int) -> None:
     client = MeteredClient(
         policy=CallPolicy(concurrency=concurrency),
         budget=Budget(max_seconds=seconds),
         limits={} if limit is None else {"any": limit},
     )
     pipe.send("ready")
-    asked = ask(client, endpoint_at(pipe.recv()), [f"Question {number}?" for number in range(int(50 * seconds))])
+    asked = ask(client, endpoint_at(pipe.recv()), [f"Question {number}?" for number in range(calls)])
     pipe.send(sum(one.answer is None and one.bill.fault != "budget" for one in asked))

@@ -44,7 +44,7 @@ def _per_second(requests: float) -> RateLimit:
 def test_four_processes_share_a_limit_on_requests_and_use_it() -> None:
     limit, seconds = _per_second(8), 8.0
     limited = RateLimited(seconds=5.0, requests=40)
-    shared = share(limited, [limit.share(WORKERS)] * WORKERS, seconds=seconds)
+    shared = share(limited, [limit.share(WORKERS)] * WORKERS, seconds=seconds, calls=30)
     assert shared.refusals < 0.03
     assert shared.accepted / seconds >= 0.8 * 0.9 * 8
     assert shared.unanswered == 0
@@ -59,7 +59,7 @@ def test_four_processes_share_a_limit_on_output_tokens_and_use_it() -> None:
         answer=lambda asked: Behaviour(text="word" * sizes[asked.number % 3], latency=0.3),
     )
     limit = RateLimit(output_tokens_per_minute=60_000)
-    shared = share(limited, [limit.share(WORKERS)] * WORKERS, seconds=30.0)
+    shared = share(limited, [limit.share(WORKERS)] * WORKERS, seconds=30.0, calls=150)
     assert shared.refusals < 0.03
     assert shared.tokens / 30.0 >= 0.8 * 0.9 * 1_000
     assert shared.unanswered == 0
@@ -141,7 +141,8 @@ def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Evaluate:
         given = {"models": (student,), "harness": "agent", "max_trial_minutes": 0.05, "store": False, "report": False}
         settings = resolve_settings({**given, **flags}, environment={}, folder=tmp_path, user_folder=tmp_path)
         order = EvaluationOrder(skill=skill, repeats=1, baseline=False, sandbox="bubblewrap")
-        client = client_for(settings.values, limits=limits)
+        client = client_for(settings.values)
+        client.limits = limits or {}
         return list(trials_of(tmp_path / evaluate(order, settings=settings, client=client).run))
 
     return start

@@ -118,13 +118,14 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last = 0.0
+        self._deaths = 0
 
     def note(self, line: str) -> None:
         print_lines(line, err=True)
 
     def counted(self, run: "SweepRun") -> None:
-        if time.monotonic() - self._last >= _LINE_SECONDS or not run.left:
-            self._last = time.monotonic()
+        if time.monotonic() - self._last >= _LINE_SECONDS or not run.left or run.deaths > self._deaths:
+            self._last, self._deaths = time.monotonic(), run.deaths
             line = f"{run.done:,} done, {run.left:,} left; charged {_charged(run)}; {run.last}"
             print_lines(line, err=True)
 

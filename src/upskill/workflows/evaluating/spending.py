@@ -1,11 +1,9 @@
 """Spending: the caps of every call, and what a run has bought."""
 
-from collections.abc import Mapping
 from typing import Protocol
 
 from upskill import measuring, storage
 from upskill.domain import Purchase
-from upskill.domain.rate_limit import RateLimit
 from upskill.errors import UpskillError
 from upskill.models import Budget, CallPolicy, MeteredClient, Spending
 from upskill.settings import Settings
@@ -22,8 +20,8 @@ class PricedPlan(Protocol):
     def minutes(self) -> str: ...
 
 
-def client_for(settings: Settings, *, limits: Mapping[str, RateLimit] | None = None) -> MeteredClient:
-    """The metered client, with the caps that were set. `limits` are by the name of a student, and for this client."""
+def client_for(settings: Settings) -> MeteredClient:
+    """The metered client, with the caps that were set."""
     minutes = settings.max_time_minutes
     return MeteredClient(
         policy=CallPolicy(
@@ -39,7 +37,6 @@ def client_for(settings: Settings, *, limits: Mapping[str, RateLimit] | None = N
             max_total_tokens=settings.max_total_tokens,
             max_seconds=None if minutes is None else minutes * 60,
         ),
-        limits=limits or {},
     )
 
 

@@ -191,7 +191,8 @@ class _Planning:
         refused: list[Refused] = []
         for group in self.manifest.groups:
             job, why_not = self._known_before(raw, listed, group) or self.planner().plan(listed, group, raw=raw)
-            refused += (replace(one, skill=listed.skill) for one in why_not)
+            if why_not:
+                refused += (replace(one, skill=listed.skill) for one in why_not)
             if job is None:
                 continue
             if listed.digest is not None and listed.digest != job.version:
@@ -200,8 +201,9 @@ class _Planning:
             elif (same := self.jobs.get(job.id)) is not None:
                 self.copies.append((listed.skill, same.skill))
             else:
-                self.jobs[job.id] = replace(job, skill=listed.skill, earlier=())
-        self.refused += _once(refused, self.manifest.students)
+                self.jobs[job.id] = job if job.skill == listed.skill else replace(job, skill=listed.skill)
+        if refused:
+            self.refused += _once(refused, self.manifest.students)
 
     def _known_before(
         self, raw: str | None, listed: ListedSkill, group: tuple[str, ...]
@@ -250,4 +252,5 @@ def _with_earlier(jobs: Iterable[PlannedJob], folder: SweepFolder) -> Iterator[P
                 by_name.setdefault(before.name, []).append(before)
     for job in planned.values():
         found = by_skill.get(job.skill) or by_name.get(job.name) or ()
-        yield replace(job, earlier=tuple(one.id for one in found if not set(one.students).isdisjoint(job.students)))
+        earlier = tuple(one.id for one in found if not set(one.students).isdisjoint(job.students))
+        yield job if job.earlier == earlier else replace(job, earlier=earlier)

@@ -64,6 +64,11 @@ class SweepRun:
         return len(self.waiting) + len(self.running)
 
     @property
+    def deaths(self) -> int:
+        """Of workers that had a job."""
+        return self._losses.total()
+
+    @property
     def interrupted(self) -> bool:
         return self.stopped == "interrupt"
 
@@ -208,13 +213,15 @@ def run_sweep(
 ) -> None:
     """Run what waits. It ends when nothing is left, nothing more is admitted, or a person interrupts it."""
     with open_engine() as engine:
+        # Never more at once, as a confirmation begins when its evaluation has ended; so rates are shared by fewer.
+        workers = max(1, min(engine.workers, run.left))
 
         def stop() -> None:
             run.stopped = run.stopped or "interrupt"
             engine.stop()
 
-        progress.note(f"{count(engine.workers, 'worker')}; {count(run.left, 'evaluation')} left")
+        progress.note(f"{count(workers, 'worker')}; {count(run.left, 'evaluation')} left")
         with interrupts_stop(stop):
-            for identity, end in engine.run(lambda: run.take(engine.workers)):
+            for identity, end in engine.run(lambda: run.take(workers)):
                 run.settle(identity, end, folder)
                 progress.counted(run)

@@ -27,6 +27,9 @@ def test_a_new_cluster_gets_its_own_token_and_the_client_protocol_is_refused(mon
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     with pytest.raises(UsageError):
         RayEngine(str, address="auto")
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    with pytest.raises(UsageError, match="is not the address"), RayEngine(str, address="nonsense"):
+        pass
     assert "ray" not in sys.modules, "it is refused before anything is imported"
 
 

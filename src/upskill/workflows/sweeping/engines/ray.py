@@ -4,6 +4,7 @@ import logging
 import os
 import secrets
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,10 @@ from upskill.workflows.sweeping.engines import JOBS_PER_WORKER, Lost, Take, Task
 
 NEW_HERE = "local"
 """The address of a cluster that does not exist yet: on this machine, for this command."""
+AUTO = "auto"
+"""That of the cluster which this machine is a part of; Ray knows it."""
 _MOMENT_SECONDS = 0.5
+_CONNECT_SECONDS = 10.0
 _LONGEST_REASON = 300
 
 
@@ -37,6 +41,7 @@ class RayEngine:
 
     def __enter__(self) -> Self:
         """Connect to the cluster. Raises `EngineError` where that is not possible."""
+        _require_answer(os.environ.get("RAY_ADDRESS", AUTO) if self._address == AUTO else self._address)
         _set_environment(self._address)
         ray = _imported()
         with ExitStack() as opened:
@@ -54,8 +59,7 @@ class RayEngine:
             except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
                 raise EngineError(
                     f"the Ray cluster at {self._address} cannot be used ({_short(error)})",
-                    hint="start it with `ray start --head --include-dashboard=false`, in the same version of Ray and "
-                    "Python, and with the same token on every node",
+                    hint="every node, and this command, needs the same token and the same versions of Ray and Python",
                 ) from None
             opened.callback(ray.shutdown)
             if threading.current_thread() is threading.main_thread():
@@ -117,6 +121,22 @@ def require_token(address: str, environment: Mapping[str, str]) -> None:
             hint="set RAY_AUTH_MODE=token here, and on every node before `ray start`; RAY_AUTH_MODE=disabled says that "
             "nobody else can reach its ports (docs/how-to/sweep-many-skills.md)",
         )
+
+
+def _require_answer(address: str) -> None:
+    """Raise where nobody listens: Ray would wait for minutes."""
+    if address in (AUTO, NEW_HERE):
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise UsageError(f"{address}: is not the address of a cluster", hint="write HOST:PORT, auto or local")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise EngineError(
+            f"nobody answers at {address} ({_short(error)})",
+            hint="start the head with `ray start --head --include-dashboard=false`, which prints its address",
+        ) from None
 
 
 def cpu_share(cpus: float, workers: int) -> float:
