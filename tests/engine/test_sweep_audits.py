@@ -1,4 +1,4 @@
-"""The report recomputes the lifts of real evaluations from their answers: families, copies, dropped pairs, early ends."""
+"""The report recomputes lifts of real evaluations from their answers: families, copies, dropped pairs, early ends."""
 
 import json
 from pathlib import Path
