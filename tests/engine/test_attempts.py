@@ -33,6 +33,7 @@ from upskill.storage.sweep_folder import SweepFolder, value_text
 from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.sweeping import bought
 from upskill.workflows.sweeping.attempt import run_attempt
+from upskill.workflows.sweeping.report import report_sweep
 
 
 def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Make) -> None:
@@ -54,6 +55,7 @@ def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Mak
     assert sorted(path.name for path in (kept / "run").iterdir()) == ["run.json", "skill.json", "trials.jsonl"]
     assert result.evaluation["run"] == f"attempts/{result.id}/{attempt}/run"
     assert list((sweep.place / "scratch").iterdir()) == []
+    assert report_sweep(str(sweep.place)).problems == ()
 
 
 @pytest.mark.once

@@ -15,6 +15,7 @@ from upskill.domain.sweep import PlannedBefore, PlannedJob, PlannedStudent, Refu
 from upskill.domain.text import on_one_line
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel
+from upskill.models.endpoint import untyped_lines
 from upskill.models.preflight import ServersAskedOnce
 from upskill.settings import Settings
 from upskill.storage.raw_skill import raw_digest
@@ -58,11 +59,16 @@ class PlannedSweep:
 
 
 def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) -> PlannedSweep:
-    """Plan the sweep of a manifest and keep the plan. Raises where no skill can be measured."""
+    """Plan the sweep of a manifest and keep the plan. Raises where no skill can be measured.
+
+    Servers and aliases that the manifest names are told to `progress` before anything is sent.
+    """
     manifest = read_manifest(path)
     settings = replace(manifest.values, store=False, report=False, runs_dir=os.devnull)
     servers = ServersAskedOnce()
     endpoints = {name: student_endpoint(name, settings) for name in manifest.students}
+    for line in untyped_lines("models are", endpoints.values()):
+        progress.note(line)
     served = {name: servers.probe(one, needs_key=False) for name, one in endpoints.items()}
     students = tuple(planned_student(one, served[name]) for name, one in endpoints.items())
     basis = basis_of(manifest, students, endpoints, served)
