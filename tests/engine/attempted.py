@@ -87,7 +87,7 @@ def server() -> Any:
 def disturbed(folder: Path, place: str, *, runs: Any, context: Any) -> tuple[Sweep, SweepResult, AttemptEnd, int]:
     """A sweep whose worker is killed three times in mid-attempt, and then let finish.
 
-    Also the result of an undisturbed one, and how many answers were bought again.
+    Also the result of an undisturbed one, and how many answers were bought that are not in the run.
     """
     kill_at: list[int] = []
     worker: list[Any] = []
@@ -110,8 +110,10 @@ def disturbed(folder: Path, place: str, *, runs: Any, context: Any) -> tuple[Swe
             worker[0].join()
             assert worker[0].exitcode == -9
         end = sweep.attempt()
-        again = len(provider.requests) - 2 * bought
-    return sweep, undisturbed.result(), end, again
+        asked = len(provider.requests) - bought
+    # Not what the undisturbed one bought: how many are in flight when the decision falls differs from run to run.
+    kept = sweep.folder.objects.read(f"attempts/{end.id}/{end.attempt}/run/trials.jsonl") or b""
+    return sweep, undisturbed.result(), end, asked - len(kept.splitlines())
 
 
 def assert_nothing_was_lost(sweep: Sweep, wanted: SweepResult, end: AttemptEnd, again: int) -> None:
