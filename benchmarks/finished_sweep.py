@@ -1,9 +1,11 @@
 """A finished sweep of ten thousand evaluations, planned and run again: nothing has changed, so nothing is bought.
 
-python -m benchmarks.finished_sweep [EVALUATIONS]
-Prints the seconds of the first plan and of everything again, by the clock and of the processor.
+python -m benchmarks.finished_sweep [EVALUATIONS] [PLANNED]
+Prints the seconds of the first plan and of everything again, by the clock and of the processor. Where PLANNED is given,
+only so many skills are planned for the first time, which takes minutes; the others are given what such a plan keeps.
 """
 
+import hashlib
 import json
 import os
 import resource
@@ -11,12 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from upskill.domain.job import JobSpending
 from upskill.domain.sweep import PlannedJob, RowValues, SweepResult
-from upskill.storage.sweep_folder import SweepFolder, result_name, value_text
+from upskill.storage.raw_skill import raw_digest
+from upskill.storage.sweep_folder import SweepFolder, input_name, result_name, value_text
 
 MANIFEST = """format = "upskill.sweep/1"
 skills = ["registry/*/"]
@@ -36,8 +41,10 @@ class FinishedSweep(NamedTuple):
     """What was measured."""
 
     evaluations: int
+    planned: int
+    """So many in the first plan."""
     first_plan: Seconds
-    """Everything is read, checked and kept."""
+    """They are read, checked and kept."""
     plan: Seconds
     run: Seconds
     status: Seconds
@@ -48,13 +55,16 @@ class FinishedSweep(NamedTuple):
         return Seconds(self.plan.clock + self.run.clock, self.plan.processor + self.run.processor)
 
 
-def finished_sweep(evaluations: int, folder: Path) -> FinishedSweep:
+def finished_sweep(evaluations: int, folder: Path, *, planned: int | None = None) -> FinishedSweep:
     """Make a sweep, give every evaluation a result, then plan and run it again. Without a key no call succeeds."""
-    write_skills(folder / "registry", evaluations)
+    planned = planned or evaluations
+    write_skills(folder / "registry", range(planned))
     (folder / "sweep.toml").write_text(MANIFEST)
     plan = ["sweep", "plan", str(folder / "sweep.toml"), "--at", str(folder / "at"), "--json"]
     first = _timed(plan)
     sweep = SweepFolder(str(folder / "at"))
+    write_skills(folder / "registry", range(planned, evaluations))
+    _plan_others(sweep, folder, range(planned, evaluations))
     for job in sweep.jobs():
         _write_result(folder / "at" / result_name(job.id), job)
     _timed(["sweep", "status", str(folder / "at"), "--json"])  # reads every result once
@@ -63,12 +73,25 @@ def finished_sweep(evaluations: int, folder: Path) -> FinishedSweep:
     status = _timed(["sweep", "status", str(folder / "at"), "--json"])
     left = json.loads(_output(plan))["left"]
     assert left == 0, f"{left} evaluations are left"
-    return FinishedSweep(evaluations, first, again, run, status)
+    return FinishedSweep(evaluations, planned, first, again, run, status)
 
 
-def write_skills(registry: Path, number: int) -> None:
+def _plan_others(sweep: SweepFolder, folder: Path, numbers: Iterable[int]) -> None:
+    """Lines of a plan as a first plan of these skills writes them; their ids and archives are made up."""
+    plan, jobs = sweep.plan(), sweep.jobs()
+    for number in numbers:
+        name = f"skill-{number:05d}"
+        made_up = hashlib.sha256(name.encode()).hexdigest()
+        raw = raw_digest(folder / "registry" / name) or ""
+        skill = f"registry/{name}"
+        jobs.append(replace(jobs[0], id=made_up[:32], skill=skill, name=name, version=made_up, input=made_up, raw=raw))
+        (folder / "at" / input_name(made_up)).write_bytes(b"")
+    sweep.write_plan(plan, jobs, [])
+
+
+def write_skills(registry: Path, numbers: Iterable[int]) -> None:
     """Small skills, each with ten cases of its own."""
-    for one in range(number):
+    for one in numbers:
         skill = registry / f"skill-{one:05d}"
         skill.mkdir(parents=True)
         about = f"name: skill-{one:05d}\ndescription: How to answer question {one} about widgets."
@@ -125,10 +148,10 @@ def _timed(words: list[str]) -> Seconds:
 
 
 def main() -> None:
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    number, planned = (*map(int, sys.argv[1:3]), *[None] * 2)[:2]
     with tempfile.TemporaryDirectory(prefix="upskill-sweep-") as folder:
-        found = finished_sweep(number, Path(folder))
-    print(f"{found.evaluations:,} evaluations")
+        found = finished_sweep(number or 10_000, Path(folder), planned=planned)
+    print(f"{found.evaluations:,} evaluations, {found.planned:,} in the first plan")
     for what in ("first_plan", "plan", "run", "again", "status"):
         seconds = getattr(found, what)
         print(f"{what.replace('_', ' '):12} {seconds.clock:7.2f} s, processor {seconds.processor:7.2f} s")

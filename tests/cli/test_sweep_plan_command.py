@@ -41,6 +41,7 @@ def test_a_plan_says_what_it_takes_and_asks_nobody(skills: Path, here: Path, ups
         lines = done.stdout.splitlines()
         assert lines[0] == "3 skills on 2 models: 2 evaluations; 0 done, 2 left"
         assert f"  any, openai-api/endpoint/any at {provider.url}" in lines
+        assert done.stderr.splitlines()[0] == f"models are asked at {provider.url} (base_url in sweep.toml)"
     assert "price         unknown for any, other" in lines
     assert "what binds    any: 6 requests per minute" in lines
     assert "  skills/bare\\x1b[31m: bare: there are no cases" in lines

@@ -25,7 +25,7 @@ from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import typed_again
 from upskill.domain.job import Caps, JobSpending
 from upskill.domain.rate_limit import RateLimit
-from upskill.domain.sweep import Assignment
+from upskill.domain.sweep import Assignment, SweepResult
 from upskill.errors import EngineError
 from upskill.reporting import evaluation_json
 from upskill.storage.runs import read_run
@@ -33,6 +33,7 @@ from upskill.storage.sweep_folder import SweepFolder, value_text
 from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.sweeping import bought
 from upskill.workflows.sweeping.attempt import run_attempt
+from upskill.workflows.sweeping.report import report_sweep
 
 
 def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Make) -> None:
@@ -54,13 +55,14 @@ def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Mak
     assert sorted(path.name for path in (kept / "run").iterdir()) == ["run.json", "skill.json", "trials.jsonl"]
     assert result.evaluation["run"] == f"attempts/{result.id}/{attempt}/run"
     assert list((sweep.place / "scratch").iterdir()) == []
+    assert report_sweep(str(sweep.place)).problems == ()
 
 
 @pytest.mark.once
 def test_two_attempts_at_the_same_time_write_one_result(tmp_path: Path, skill: Make) -> None:
     skill(CASES)
     with Provider(answers) as provider:
-        sweep = Sweep(tmp_path, provider.url)
+        sweep = Sweep(tmp_path, provider.url, runs=1)
         text = sweep.text()
         with server().Pool(2) as pool:
             ends = [end_of(end) for end in pool.map(run_attempt, [text, text], chunksize=1)]
@@ -220,6 +222,7 @@ OTHER = "0" * 32
         ("attempts/ID/a/ended.json", b'{"id": "", "attempt": "", "done": false, "spending": {"calls": -1000}}'),
         ("attempts/ID/a/000001.jsonl", b"garbage\n"),
         ("attempts/ID/a/000001.jsonl", DEEP + b"\n"),
+        ("attempts/ID/a/ended.json", b'{"id": "ID", "attempt": "b", "done": true}'),
         ("inputs/INPUT.tar", b"garbage"),
     ],
 )
@@ -244,6 +247,18 @@ def test_a_hostile_file_ends_in_one_clear_line_before_anything_is_bought(
     assert end.why.isprintable()
     assert path.name in end.why
     assert len(end.why) < 1_000
+
+
+@pytest.mark.parametrize("students", [3, [3], [{"verdict": "helps"}], {"a": 1}])
+def test_a_result_without_verdicts_is_not_taken(tmp_path: Path, students: Any) -> None:
+    result = SweepResult(
+        id=OTHER, skill="a", name="a", version="v", students=("any",), attempt="a", evaluation={"students": students},
+        rows=(), spending=JobSpending(), charged=JobSpending(), finished_at="",
+    )  # fmt: skip
+    folder = SweepFolder(str(tmp_path))
+    folder.objects.create(f"results/{OTHER}.json", value_text(result).encode())
+    with pytest.raises(EngineError, match=r"results/0+\.json: cannot be read: it has no verdicts"):
+        folder.result(OTHER)
 
 
 def test_the_result_of_another_job_is_not_taken(tmp_path: Path, skill: Make) -> None:

@@ -131,6 +131,9 @@ class _Lines:
 
 
 def _announce(run: "SweepRun") -> None:
+    servers = dict.fromkeys(one.endpoint for one in run.standing.plan.students if one.endpoint is not None)
+    for server in servers:
+        print_lines(f"note: models are asked at {server} (plan.json)", err=True)
     killed = sum(run.standing.attempts[job.id].killed for job in run.waiting if job.id in run.standing.attempts)
     if killed:
         print_lines(

@@ -142,8 +142,7 @@ class Meter:
         """How long an answer may take. A person has until the cap on time of the run, if there is one."""
         policy = self._client.policy
         if self._endpoint.is_handoff:
-            left = self._client.seconds_left()
-            return math.inf if left is None else max(0.0, left)
+            return self._seconds_left
         return max(0.0, min(policy.attempt_seconds, policy.call_seconds - call.seconds))
 
     def _end_at_the_cap_on_time(self, bill: Bill) -> None:
@@ -159,12 +158,13 @@ class Meter:
 
     async def _wait_while_held_back(self, call: Call, bill: Bill) -> None:
         while (held := self._client.held_back(self._endpoint)) > 0.0:
+            self._require_permission(bill)
             left = self._client.policy.call_seconds - call.seconds
             if held >= left:
                 bill.blame("rate limit", f"the endpoint asks to wait for {held:.3g} s more")
                 raise CallTimeout("the call would time out before the endpoint accepts requests again")
             with suspend_working_limit():
-                await anyio.sleep(held + random.uniform(0.0, TURN_SPREAD_SECONDS))
+                await anyio.sleep(min(held + random.uniform(0.0, TURN_SPREAD_SECONDS), self._seconds_left))
 
     async def _keep(self, pace: Pace, call: Call, bill: Bill) -> float:
         """Wait until our own pace allows a request, and hand out what is reserved for it.
@@ -182,9 +182,14 @@ class Meter:
                     wait = pace.seconds_until_next(since)
                     if wait <= 0.0:
                         return pace.send(since)
-                    left = self._client.seconds_left()
                     # An answer may allow it earlier, and a cap or an endpoint that is down forbid it.
-                    await anyio.sleep(min(wait, LATE_SECONDS, math.inf if left is None else left))
+                    await anyio.sleep(min(wait, LATE_SECONDS, self._seconds_left))
+
+    @property
+    def _seconds_left(self) -> float:
+        """Until the cap on time of the run."""
+        left = self._client.seconds_left()
+        return math.inf if left is None else max(0.0, left)
 
     def _require_permission(self, bill: Bill) -> None:
         """Raise where the endpoint is down or a cap was reached: then nothing is sent."""
@@ -302,7 +307,7 @@ class Meter:
             and call.seconds + wait < client.policy.call_seconds
             and self._endpoint.model not in client.down
             and client.exhausted is None
-            and wait < (math.inf if (left := client.seconds_left()) is None else left)
+            and wait < self._seconds_left
         )
 
     def wait(self, provider_decides: Decide) -> wait_base:

@@ -64,12 +64,16 @@ _TRIALS = re.compile(r"[0-9]{6,}\.jsonl")
 
 def value_text(value: object) -> str:
     """A value of a sweep as one line of JSON, without keys of the user's own."""
+    return redactor_from(os.environ).clean_own(_text(value))
+
+
+def _text(value: object) -> str:
     adapter = _ADAPTERS[type(value)]
     try:
-        text = adapter.dump_json(value).decode()
+        return adapter.dump_json(value).decode()
     except PydanticSerializationError:  # half a character, which has no UTF-8
         text = json.dumps(adapter.dump_python(value, mode="json"), ensure_ascii=False, allow_nan=False)
-    return redactor_from(os.environ).clean_own(whole_characters(text))
+        return whole_characters(text)
 
 
 def value_from_text(kind: type[T], text: str | bytes, *, where: str) -> T:
@@ -190,6 +194,10 @@ class SweepFolder:
         result = value_from_text(SweepResult, data, where=where)
         if result.id != job:
             raise EngineError(f"{where}: is the result of another job ({on_one_line(result.id)})")
+        try:
+            _ = result.summary
+        except (AttributeError, KeyError, TypeError):
+            raise EngineError(f"{where}: cannot be read: it has no verdicts") from None
         return result
 
     def attempted(self) -> set[str]:
@@ -239,7 +247,12 @@ class SweepFolder:
     def ended(self, job: str, attempt: str) -> AttemptEnd | None:
         name = f"attempts/{job}/{attempt}/ended.json"
         data = self.objects.read(name)
-        return None if data is None else value_from_text(AttemptEnd, data, where=f"{self.place}/{name}")
+        if data is None:
+            return None
+        ended = value_from_text(AttemptEnd, data, where=f"{self.place}/{name}")
+        if (ended.id, ended.attempt) != (job, attempt):
+            raise EngineError(on_one_line(f"{self.place}/{name}: is the end of another attempt"))
+        return ended
 
     def trials(self, job: str, attempt: str, files: Iterable[str]) -> Iterator[Trial]:
         """The answers that an attempt kept, in the order they came."""
@@ -263,4 +276,5 @@ def input_name(digest: str) -> str:
 
 
 def _lines(values: Iterable[object]) -> bytes:
-    return "".join(value_text(value) + "\n" for value in values).encode()
+    # Cleaned together: to look for keys takes as long for one value as for many.
+    return redactor_from(os.environ).clean_own("".join(_text(value) + "\n" for value in values)).encode()

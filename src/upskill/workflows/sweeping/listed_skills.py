@@ -56,7 +56,7 @@ def _matching(manifest: Manifest, pattern: str) -> Iterator[ListedSkill]:
         path = name.removesuffix(SKILL_FILE) if name.replace(os.sep, "/").endswith(f"/{SKILL_FILE}") else name
         shown = os.path.normpath(path).replace(os.sep, "/")
         folder = root / shown
-        if not NEVER_PART_OF_A_SKILL.isdisjoint(Path(shown).parts) or not folder.is_dir():
+        if not NEVER_PART_OF_A_SKILL.isdisjoint(shown.split("/")) or not folder.is_dir():
             continue
         if not deep or (folder / SKILL_FILE).is_file():
             yield ListedSkill(skill=shown, folder=folder)

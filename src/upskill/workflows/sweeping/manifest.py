@@ -3,7 +3,7 @@
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -13,7 +13,7 @@ from upskill.domain.rate_limit import RateLimit
 from upskill.domain.sweep import Logs
 from upskill.domain.text import on_one_line
 from upskill.errors import UsageError
-from upskill.settings import Settings, settings_from
+from upskill.settings import Origin, Settings, settings_from
 
 MANIFEST_FORMAT: Literal["upskill.sweep/1"] = "upskill.sweep/1"
 MOST_BYTES = 10_000_000
@@ -54,7 +54,10 @@ class Manifest:
     def values(self) -> Settings:
         """The settings of every evaluation of the sweep."""
         named = {**self.settings, "models": self.students, "harness": self.harness, "seed": self.seed}
-        return settings_from(named, where=str(self.path)).values
+        values = settings_from(named, where=str(self.path)).values
+        told = [name for name in named if name in ("base_url", "aliases")]
+        said = {name: Origin(where=f"{name} in {self.path.name}") for name in told}
+        return replace(values, untyped=said)
 
 
 def read_manifest(path: Path) -> Manifest:

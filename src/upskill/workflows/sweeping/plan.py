@@ -15,6 +15,7 @@ from upskill.domain.sweep import PlannedBefore, PlannedJob, PlannedStudent, Refu
 from upskill.domain.text import on_one_line
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel
+from upskill.models.endpoint import untyped_lines
 from upskill.models.preflight import ServersAskedOnce
 from upskill.settings import Settings
 from upskill.storage.raw_skill import raw_digest
@@ -58,11 +59,16 @@ class PlannedSweep:
 
 
 def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) -> PlannedSweep:
-    """Plan the sweep of a manifest and keep the plan. Raises where no skill can be measured."""
+    """Plan the sweep of a manifest and keep the plan. Raises where no skill can be measured.
+
+    Servers and aliases that the manifest names are told to `progress` before anything is sent.
+    """
     manifest = read_manifest(path)
     settings = replace(manifest.values, store=False, report=False, runs_dir=os.devnull)
     servers = ServersAskedOnce()
     endpoints = {name: student_endpoint(name, settings) for name in manifest.students}
+    for line in untyped_lines("models are", endpoints.values()):
+        progress.note(line)
     served = {name: servers.probe(one, needs_key=False) for name, one in endpoints.items()}
     students = tuple(planned_student(one, served[name]) for name, one in endpoints.items())
     basis = basis_of(manifest, students, endpoints, served)
@@ -191,7 +197,8 @@ class _Planning:
         refused: list[Refused] = []
         for group in self.manifest.groups:
             job, why_not = self._known_before(raw, listed, group) or self.planner().plan(listed, group, raw=raw)
-            refused += (replace(one, skill=listed.skill) for one in why_not)
+            if why_not:
+                refused += (replace(one, skill=listed.skill) for one in why_not)
             if job is None:
                 continue
             if listed.digest is not None and listed.digest != job.version:
@@ -200,8 +207,9 @@ class _Planning:
             elif (same := self.jobs.get(job.id)) is not None:
                 self.copies.append((listed.skill, same.skill))
             else:
-                self.jobs[job.id] = replace(job, skill=listed.skill, earlier=())
-        self.refused += _once(refused, self.manifest.students)
+                self.jobs[job.id] = job if job.skill == listed.skill else replace(job, skill=listed.skill)
+        if refused:
+            self.refused += _once(refused, self.manifest.students)
 
     def _known_before(
         self, raw: str | None, listed: ListedSkill, group: tuple[str, ...]
@@ -250,4 +258,5 @@ def _with_earlier(jobs: Iterable[PlannedJob], folder: SweepFolder) -> Iterator[P
                 by_name.setdefault(before.name, []).append(before)
     for job in planned.values():
         found = by_skill.get(job.skill) or by_name.get(job.name) or ()
-        yield replace(job, earlier=tuple(one.id for one in found if not set(one.students).isdisjoint(job.students)))
+        earlier = tuple(one.id for one in found if not set(one.students).isdisjoint(job.students))
+        yield job if job.earlier == earlier else replace(job, earlier=earlier)

@@ -173,6 +173,8 @@ def _row(job: PlannedJob, model: str, second: PlannedJob | None, standing: Stand
         skill=job.skill, name=job.name, version=job.version, model=model, evaluation=job.id, state="not reached"
     )
     first = results.of(job).get(model)
+    if first is None and job.id in standing.results:
+        return replace(row, why="its result does not name this model")
     if first is None:
         tried = standing.attempts.get(job.id)
         is_invalid = tried is not None and tried.verdicts.get(model) == "invalid"

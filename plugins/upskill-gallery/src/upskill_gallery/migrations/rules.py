@@ -129,6 +129,8 @@ def _waits(statement: Mapping[str, Any]) -> Iterator[str]:
     """Locks that a block which commits takes other than by DDL commands: what it does then is not seen."""
     if not statement.get("alone"):
         return
+    if "lock" in statement["inside"] or "..." in statement["inside"]:
+        yield f"{_short(statement)} commits and uses LOCK: what it does under the lock is not seen"
     commands = [event["locks"] for event in statement["log"]["events"] if event["event"] == "ddl_command_end"]
     for name in sorted({name for name, *_ in statement["waits"]}):
         modes = [mode for waited, mode, _ in statement["waits"] if waited == name]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 def run_sql(program: Path) -> None:
     """Run all statements of the file in a new database in memory."""
-    import duckdb  # type: ignore[import-not-found]  # only in the sandbox
+    import duckdb
 
     nothing_else = {"autoinstall_known_extensions": False, "autoload_known_extensions": False, "threads": 2}
     with duckdb.connect(config={"python_enable_replacements": False, **nothing_else}) as database:

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-import duckdb  # type: ignore[import-not-found]  # only in the sandbox
+import duckdb
 
 LONGEST = 2_000
 """Characters of one value that are printed: more than any expected value has."""

@@ -64,7 +64,8 @@ INVENTORY = (
     f"SELECT format('cast from %s to %s', castsource::regtype, casttarget::regtype) FROM pg_cast WHERE {MADE}",
     f"SELECT 'schema ' || nspname FROM pg_namespace n WHERE {MADE} AND {OURS}",
     "SELECT format('setting of %s: %s', setrole::regrole, s) FROM pg_db_role_setting, unnest(setconfig) s",
-    "SELECT 'extension ' || extname FROM pg_extension WHERE extname NOT IN ('plpgsql', 'pg_walinspect')",
+    "SELECT 'extension ' || extname FROM pg_extension"
+    " WHERE extname NOT IN ('plpgsql', 'pg_walinspect', 'pg_stat_statements')",
     "SELECT 'large object ' || oid FROM pg_largeobject_metadata",
     "SELECT 'prepared transaction ' || gid FROM pg_prepared_xacts",
     "SELECT format('statistics %s', stxname) FROM pg_statistic_ext",

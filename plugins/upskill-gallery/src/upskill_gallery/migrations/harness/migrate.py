@@ -121,7 +121,21 @@ class Observed:
         self._hold()
         if first_word(statement) not in ("do", "call"):
             self._leave()
-        self._follow(statement, facts)
+        self.admin.run("SELECT observer.pg_stat_statements_reset()")
+        try:
+            self._follow(statement, facts)
+        finally:
+            facts["inside"] = self._inside()
+
+    def _inside(self) -> list[str]:
+        """The first words of the statements inside of one that the server has just run; `...` if that is not known."""
+        said = self.admin.run("SELECT query FROM observer.pg_stat_statements WHERE NOT toplevel")
+        forgotten = self.admin.run("SELECT dealloc FROM observer.pg_stat_statements_info")[0][0]
+        try:
+            words = {first_word(one) for (text,) in said for one in split(text or "")}
+        except MetaCommand:
+            return ["..."]
+        return sorted(words) if forgotten == "0" else ["..."]
 
     def _hold(self) -> None:
         """Let other sessions hold the tables that the migration has not locked: who locks one must wait."""

@@ -36,6 +36,9 @@ SETTINGS = {
     "track_commit_timestamp": "on",
     "log_min_messages": "debug1",
     "log_line_prefix": "%p|",
+    "shared_preload_libraries": "pg_stat_statements",
+    "pg_stat_statements.track": "all",
+    "pg_stat_statements.save": "off",
 }
 Row = list[str | None]
 

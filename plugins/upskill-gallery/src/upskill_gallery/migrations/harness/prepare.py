@@ -54,7 +54,8 @@ def main() -> None:
         second.run(f"DROP DATABASE {database}")
     second.run("GRANT CREATE ON SCHEMA public TO app")
     second.run("CREATE SCHEMA observer")
-    second.run("CREATE EXTENSION pg_walinspect SCHEMA observer")
+    for extension in ("pg_walinspect", "pg_stat_statements"):
+        second.run(f"CREATE EXTENSION {extension} SCHEMA observer")
     second.run("CREATE TABLE observer.secret (word text)")
     second.run(OBSERVER)
     second.run("CREATE EVENT TRIGGER observer_start ON ddl_command_start EXECUTE FUNCTION observer.note()")
