@@ -100,6 +100,8 @@ full: setup interpreters agents gallery s3 statistics  ## the long half: simulat
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/what-scales.md
 	$(BIN)/python -m tools.gallery --write gallery/README.md
 	$(BIN)/python -m benchmarks.gallery_students
+	$(BIN)/python -m benchmarks.sweep_engines workers
+	$(BIN)/python -m benchmarks.sweep_engines ray
 	$(BIN)/python -m benchmarks.coding_agents --write docs/explanation/how-a-coding-agent-is-run.md
 
 statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour

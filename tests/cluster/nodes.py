@@ -6,9 +6,11 @@ head, as a power cut would, and `add` adds one; the end of stdin ends them all. 
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -25,10 +27,12 @@ class Nodes:
 
     def __init__(self, nodes: int) -> None:
         self._token = secrets.token_hex(16)
+        self._logs = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # paths of its sockets must be short
         self.environment = {
             **os.environ,
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": self._token,
+            "RAY_TMPDIR": self._logs,
             "RAY_USAGE_STATS_ENABLED": "0",
             "UPSKILL_ENDPOINT_KEY": KEY_OF_NODES,
             "RAY_agent_register_timeout_ms": "120000",
@@ -98,6 +102,7 @@ class Nodes:
 
     def __exit__(self, *error: object) -> None:
         self.kill_all()
+        shutil.rmtree(self._logs, ignore_errors=True)
 
 
 def main() -> None:

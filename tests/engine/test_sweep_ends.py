@@ -57,7 +57,7 @@ def test_the_cap_holds_although_workers_are_killed(tmp_path: Path, record_proper
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_who_interrupts_a_sweep_loses_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     sweep = CountedSweep(tmp_path, skills=6, latency=0.1)
     middle = sweep.after(40)

@@ -155,6 +155,8 @@ def _ignoring_interrupts() -> Iterator[None]:
 def _serve(task: Task, pipe: Connection) -> None:
     """The life of a worker: a job, its end, the next job, until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGHUP"):  # a closed terminal sends it to all; Windows has none
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.dup2(2, 1)  # the result of the command is on stdout, and nothing else
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError, KeyboardInterrupt):  # nobody is there any more, or wants to hear of this job
