@@ -4,7 +4,7 @@ import multiprocessing
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Self
 
 from engine.calling import ask, endpoint_at
 from provider import Provider, RateLimited
@@ -23,6 +23,17 @@ class Shared:
     """From the first request to the last."""
     unanswered: int
     """Calls that were begun and given up for another reason than the end of the time."""
+
+    @classmethod
+    def seen_by(cls, limited: RateLimited, *, unanswered: int) -> Self:
+        moments = sorted([at for at, _ in limited.accepted] + limited.refused)
+        return cls(
+            accepted=len(limited.accepted),
+            tokens=sum(tokens for _, tokens in limited.accepted),
+            refused=len(limited.refused),
+            seconds=moments[-1] - moments[0],
+            unanswered=unanswered,
+        )
 
     @property
     def refusals(self) -> float:
@@ -58,14 +69,7 @@ def share(
     for here, there in pipes:
         here.close()
         there.close()
-    moments = sorted([at for at, _ in limited.accepted] + limited.refused)
-    return Shared(
-        accepted=len(limited.accepted),
-        tokens=sum(tokens for _, tokens in limited.accepted),
-        refused=len(limited.refused),
-        seconds=moments[-1] - moments[0],
-        unanswered=unanswered,
-    )
+    return Shared.seen_by(limited, unanswered=unanswered)
 
 
 def _told(pipe: Connection, *, seconds: float) -> Any:
