@@ -302,13 +302,11 @@ def test_requests_keep_the_pace_that_the_worker_was_given(tmp_path: Path, skill:
     with Provider(answers) as provider:
         sweep = Sweep(tmp_path, provider.url, runs=1)
         plan, (job,) = sweep.plan()
-        limits = {"any": RateLimit(requests_per_minute=240)}
+        limits = {"any": RateLimit(requests_per_minute=120)}
         given = Assignment(at=str(sweep.place), plan=plan, job=job, caps=ROOM, limits=limits)
         assert end_of(run_attempt(value_text(given))).done
         times = [asked.at for asked in provider.requests]
-    assert times[-1] - times[0] >= 0.5, (
-        "five times a quarter of a second, less what the first took to connect; otherwise a moment"
-    )
+    assert times[-1] - times[0] >= 1.5, "five times half a second, less what the first one took to connect"
 
 
 def test_a_store_that_takes_nothing_more_ends_the_attempt(
