@@ -58,7 +58,7 @@ def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Mak
     assert report_sweep(str(sweep.place)).problems == ()
 
 
-@pytest.mark.once
+@pytest.mark.full
 def test_two_attempts_at_the_same_time_write_one_result(tmp_path: Path, skill: Make) -> None:
     skill(CASES)
     with Provider(answers) as provider:
