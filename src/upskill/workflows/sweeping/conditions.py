@@ -7,13 +7,11 @@ from pathlib import Path
 
 from upskill import trials
 from upskill.domain.digest import digest_of
+from upskill.domain.harness import choose_harness
 from upskill.domain.sweep import PlannedStudent
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel
 from upskill.workflows.sweeping.manifest import Manifest
-
-_BY_CASES = ("chat", "agent")
-"""What the harness `auto` chooses from."""
 
 
 def planned_student(endpoint: Endpoint, served: ServedModel) -> PlannedStudent:
@@ -43,7 +41,7 @@ def basis_of(
     served: Mapping[str, ServedModel],
 ) -> str:
     """The digest of all that decides, beside the skills themselves, which evaluations there are and what they take."""
-    harnesses = _BY_CASES if manifest.harness == "auto" else (manifest.harness,)
+    harnesses = dict.fromkeys(choose_harness(manifest.harness, tools=tools) for tools in (False, True))
     prices = {
         name: None if (price := one.price) is None else [price.input_per_million, price.output_per_million]
         for name, one in endpoints.items()
