@@ -73,7 +73,7 @@ style:
 	$(BIN)/python -m tools.reference --check
 
 test: setup agents pages gallery  ## all tests: the real engine, the real local model, real agents, the installed command
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
 coverage: setup  ## what unit and engine tests reach, by line and branch, as a table and as pages in build/coverage/html
 	rm -rf build/coverage && mkdir -p build/coverage

@@ -34,9 +34,9 @@ class Interruption:
         May be called from any thread.
         """
         with self._lock:
-            self._requested = True
-            if self._cancel is not None:
-                self._cancel()
+            first, self._requested = not self._requested, True
+            if first and self._cancel is not None:
+                self._cancel()  # once: a second time it would disturb the work that cleans up
             return self._cancel is not None
 
     @property
@@ -91,14 +91,24 @@ def run_interruptibly(work: Callable[[], Awaitable[T]]) -> T:
 
     import anyio
 
-    interruption = _current.get()
-    if interruption is None:
-        return anyio.run(work)
+    interruption = _current.get() or Interruption()
     try:
-        return anyio.run(interruption._cancellable, work)
+        return interruption.reaches(lambda: anyio.run(interruption._cancellable, work))
     except asyncio.CancelledError:
-        raise_if_interrupted()
+        if interruption.requested:
+            raise KeyboardInterrupt from None
         raise
+
+
+def interrupt() -> None:
+    """End the work that runs on this event loop, as Ctrl-C would. Raises `KeyboardInterrupt` where no loop runs.
+
+    A `KeyboardInterrupt` raised on the loop instead would cancel every task at once, those that clean up after others
+    included, and could leave one waiting for another for ever.
+    """
+    interruption = _current.get()
+    if interruption is None or not interruption.request():
+        raise KeyboardInterrupt
 
 
 def raise_if_interrupted() -> None:

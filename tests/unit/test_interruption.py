@@ -3,9 +3,10 @@
 import asyncio
 import threading
 
+import anyio
 import pytest
 
-from upskill.interruption import Interruption, raise_if_interrupted, run_interruptibly
+from upskill.interruption import Interruption, interrupt, raise_if_interrupted, run_interruptibly
 
 
 async def answer() -> int:
@@ -49,3 +50,37 @@ def test_work_that_cancels_itself_was_not_interrupted() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         Interruption().reaches(lambda: run_interruptibly(cancel_itself))
+
+
+def test_a_task_that_interrupts_its_work_lets_the_others_clean_up() -> None:
+    tidied = []
+
+    async def clean_up_slowly() -> None:
+        try:
+            await anyio.sleep(600)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.05)
+                tidied.append(True)
+
+    async def interrupt_twice() -> None:
+        interrupt()
+        await asyncio.sleep(0)
+        interrupt()
+
+    async def work() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(clean_up_slowly)
+            await anyio.sleep(0.01)
+            tasks.start_soon(interrupt_twice)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(work)
+    assert tidied
+
+
+def test_to_interrupt_where_nothing_runs_is_to_raise() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        Interruption().reaches(interrupt)

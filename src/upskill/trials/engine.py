@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Outage, RunEnd, Student, Trial, harness_info
 from upskill.errors import EngineError
-from upskill.interruption import run_interruptibly
+from upskill.interruption import interrupt, run_interruptibly
 from upskill.models.client import as_outside_a_notebook
 from upskill.trials.interrupt import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
@@ -111,6 +111,8 @@ class _StudentTasks:
     def _record(self, trial: Trial) -> None:
         try:
             self._run.record(trial)
+        except KeyboardInterrupt:
+            interrupt()
         except Exception as error:  # noqa: BLE001 - raised again once the engine has let go
             # A record that cannot be kept ends the run: trials that nobody can read are not worth buying.
             self._failure = self._failure or error
