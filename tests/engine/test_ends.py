@@ -66,6 +66,21 @@ def test_what_happened_to_the_student_is_errored(name: str, skill: Make, run_at:
     assert report.arms[0].pass_rate is None, "nothing was measured, which is not zero"
 
 
+def test_the_engine_spends_no_time_on_drawing_tracebacks(
+    skill: Make, run_at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[object] = []
+
+    def draw(*error: object, **_: object) -> str:
+        drawn.append(error)
+        return ""
+
+    monkeypatch.setattr("inspect_ai._util.rich.rich_traceback", draw)
+    ran, _ = run_at(skill(CASE), lambda _: Behaviour(status=400), **HASTY)
+    assert all(isinstance(trial.outcome, Errored) for trial in ran.trials)
+    assert not drawn
+
+
 def test_a_fault_that_passes_is_made_good_by_a_retry(skill: Make, run_at: Any) -> None:
     def behave(asked: Any) -> Behaviour:
         return Behaviour(status=503) if asked.number <= 2 else Behaviour(text="7413")
