@@ -26,9 +26,9 @@ def test_a_node_that_dies_in_the_middle_costs_the_calls_in_flight(tmp_path: Path
         sweep.plan(provider.url)
         own = {**nodes.environment, "UPSKILL_ENDPOINT_KEY": "sk-of-the-driver-0123456789"}
         command = sweep.start("--ray", nodes.wait(), environment=own)
-        assert middle.wait(120)
+        assert middle.wait(240)
         nodes.tell("kill")
-        out, err = command.communicate(timeout=120)
+        out, err = command.communicate(timeout=240)
     assert command.returncode == 0, err
     assert json.loads(out)["evaluations"] == {"done": 6, "planned": 6}, "and nothing else is on stdout"
     sweep.require_whole()
