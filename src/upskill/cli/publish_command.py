@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import is_interactive, print_json, print_lines
+from upskill.cli.output import print_json, print_lines
 from upskill.cli.sharing_output import agree, file_lines, finding_lines, findings_json
 from upskill.domain.text import count
 from upskill.errors import EXIT_DONE
@@ -25,7 +25,6 @@ _ACTIONS = {"write": "new", "replace": "changed", "keep": "unchanged"}
 )
 @click.option("--owner", metavar="NAME", help="Whose marketplace it is; needed once, for a new one.")
 @click.option("--name", metavar="NAME", help="The name of a new marketplace.  [default: made from that of DIR]")
-@click.option("--sign", is_flag=True, help="Sign the evidence with sigstore: pip install 'sigstore>=4,<5'.")
 @options.dry_run("Show what would be written; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.runs_dir("Where run folders are, for the evidence.")
@@ -36,7 +35,6 @@ def command(
     to: Path,
     owner: str | None,
     name: str | None,
-    sign: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -48,16 +46,12 @@ def command(
     The cases (skill_meta.json, evals) are left out. Everything else in DIR stays as it is. A skill with a dangerous
     finding, an error of the specification or the verdict `hurts` is refused; one for which nothing was shown is marked.
 
-    Exit codes: 0 published; 1 a skill was refused; 2 wrong usage, or something is in the way; 3 failed, such as a
-    signature without a network. In every case but 0 nothing was changed.
+    Exit codes: 0 published; 1 a skill was refused; 2 wrong usage, or something is in the way; 3 failed. In every
+    case but 0 nothing was changed.
     """
-    from upskill.workflows.publish_skill import PublishOrder, plan_publish, publish, signed
+    from upskill.workflows.publish_skill import PublishOrder, plan_publish, publish
 
     values = options.resolved(settings, uses=["runs_dir", "ledger"]).values
-    if sign:
-        from upskill.workflows.sign_evidence import require_sigstore
-
-        require_sigstore()
     plan = plan_publish(
         PublishOrder(
             skills=skills,
@@ -70,16 +64,12 @@ def command(
         )
     )
     if not as_json:
-        _show(plan, sign=sign)
+        _show(plan)
     if dry_run:
         done = False
     else:
-        if plan.changes or (sign and not all(one.is_signed for one in plan.skills)):
+        if plan.changes:
             agree("Publish?", yes=yes, nothing="nothing was published")
-            if sign:
-                from upskill.workflows.sign_evidence import sign_evidence
-
-                plan = signed(plan, lambda data: sign_evidence(data, interactive=is_interactive() and not as_json))
             publish(plan)
         done = True
     if as_json:
@@ -94,11 +84,10 @@ def command(
     return EXIT_DONE
 
 
-def _show(plan: "PublishPlan", *, sign: bool) -> None:
+def _show(plan: "PublishPlan") -> None:
     for one in plan.skills:
-        signature = ", signed" if one.is_signed else ", to be signed" if sign else ""
         where = one.folder.relative_to(plan.to).as_posix()
-        print_lines(f"{where}: {_ACTIONS[one.action]}, {count(len(one.files), 'file')}{signature}")
+        print_lines(f"{where}: {_ACTIONS[one.action]}, {count(len(one.files), 'file')}")
         print_lines(*file_lines(one.files))
         print_lines(f"  result: {one.result}", *(f"  note: {note}" for note in one.notes))
         if not one.evidence.is_shown:
@@ -124,7 +113,6 @@ def _as_json(plan: "PublishPlan", *, done: bool) -> dict[str, object]:
                 "result": one.result,
                 "verdict": one.evidence.worst_verdict,
                 "shown": one.evidence.is_shown,
-                "signed": one.is_signed,
                 "findings": findings_json(one.findings),
                 "notes": list(one.notes),
             }

@@ -1,4 +1,4 @@
-"""`upskill report`: a run as one page, as pictures, or as a block of Markdown."""
+"""`upskill report`: a run as one page, or as a block of Markdown."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +11,6 @@ from upskill.errors import UsageError
 
 if TYPE_CHECKING:
     from upskill.reporting.formats import Format
-    from upskill.reporting.history import History
-    from upskill.reporting.pictures import Picture
     from upskill.workflows.evaluating.report import Report
 
 
@@ -22,12 +20,6 @@ if TYPE_CHECKING:
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write the report to."
 )
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
-@click.option(
-    "--plots",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write pictures as SVG and PNG to DIR; needs the extra `plots`.",
-)
 @options.formats("report")
 @click.option("--history", metavar="SKILL", help="Show all measured versions of a skill.")
 @click.option(
@@ -48,7 +40,6 @@ def command(
     run: Path | None,
     output: Path | None,
     open_it: bool,
-    plots: Path | None,
     history: str | None,
     against: Path | None,
     enough: float,
@@ -57,7 +48,7 @@ def command(
 ) -> None:
     """Show RUN, a run folder, by default the newest one: the result and every pair of answers, in one offline page.
 
-    The page is written to report.html in the run folder. With --plots or --markdown it is written only if -o is given.
+    The page is written to report.html in the run folder. With --markdown it is written only if -o is given.
     """
     folder = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
     printed = [format for format, _ in options.asked_formats("report", formats)]
@@ -65,36 +56,31 @@ def command(
         if run is not None or against is not None or printed:
             flags = ", ".join(f"--{format.name}" for format in printed) or "--markdown"
             raise UsageError(f"--history uses all runs of a skill; remove RUN, --against and {flags}")
-        _history(history, folder, output=output, open_it=open_it, plots=plots)
+        _history(history, folder, output=output, open_it=open_it)
         return
     if against is not None:
-        if plots is not None or printed:
-            raise UsageError("--against writes a page; remove --plots and --markdown")
+        if printed:
+            raise UsageError("--against writes a page; remove --markdown")
         _against(run or _newest(folder, measured=True), against, output=output, open_it=open_it)
         return
-    newest = run or _newest(folder, measured=bool(plots or printed))
-    _report(newest, output=output, open_it=open_it, plots=plots, printed=printed, enough=enough)
+    newest = run or _newest(folder, measured=bool(printed))
+    _report(newest, output=output, open_it=open_it, printed=printed, enough=enough)
 
 
-def _report(
-    run: Path, *, output: Path | None, open_it: bool, plots: Path | None, printed: "list[Format]", enough: float
-) -> None:
+def _report(run: Path, *, output: Path | None, open_it: bool, printed: "list[Format]", enough: float) -> None:
     from upskill.reporting.formats import Result
     from upskill.workflows.evaluating.report import REPORT_FILE, write_page
 
-    if output is not None or open_it or not (plots or printed):
+    if output is not None or open_it or not printed:
         target = output or run / REPORT_FILE
         write_page(_page(run, enough=enough), target)
         _say(target, open_it=open_it, quiet=bool(printed))
-    if not (plots or printed):
+    if not printed:
         return
     report = _measured(run, enough=enough)
-    addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     for format in printed:
         day = report.record.started_at[:10]
-        print_document(
-            format.render(Result(evaluation=report.evaluation, day=day, glance=report.glance(), pictures=addresses))
-        )
+        print_document(format.render(Result(evaluation=report.evaluation, day=day, glance=report.glance())))
 
 
 def _page(run: Path, *, enough: float) -> str:
@@ -130,7 +116,7 @@ def _against(run: Path, other: Path, *, output: Path | None, open_it: bool) -> N
     _say(target, open_it=open_it)
 
 
-def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
+def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool) -> None:
     from upskill.reporting.history import history
     from upskill.reporting.html import history_page
     from upskill.workflows.evaluating.history import read_history
@@ -139,24 +125,9 @@ def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, pl
     found = history(skill, read_history(skill, folder))
     if found is None:
         raise UsageError(f"{skill}: no run in {folder} measured it with and without the skill")
-    if plots is not None:
-        _history_pictures(found, plots)
-    if output is not None or plots is None:
-        target = output or folder / f"history-{_file_name(skill)}.html"
-        write_page(history_page(found), target)
-        _say(target, open_it=open_it)
-
-
-def _history_pictures(found: "History", folder: Path) -> None:
-    """A picture for each model, as a file that is light and dark by itself."""
-    from upskill.reporting.glance import svg
-    from upskill.workflows.evaluating.report import write_page
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, model in enumerate(found.models, 1):
-        target = folder / ("history.svg" if len(found.models) == 1 else f"history-{number}.svg")
-        write_page(svg(model, standalone=True), target)
-        print_lines(str(target), wrap=False)
+    target = output or folder / f"history-{_file_name(skill)}.html"
+    write_page(history_page(found), target)
+    _say(target, open_it=open_it)
 
 
 def _newest(folder: Path, *, measured: bool) -> Path:
@@ -170,17 +141,6 @@ def _newest(folder: Path, *, measured: bool) -> Path:
             f"{folder}: there is no run", hint="name a run folder, or start a run: upskill eval SKILL -m MODEL"
         )
     return newest
-
-
-def _plots(pictures: "tuple[Picture, ...]", folder: Path, *, say: bool) -> dict[str, str]:
-    """Where each picture was written, by its title."""
-    from upskill.workflows.evaluating.plots import draw_all, write_plots
-
-    if not pictures:
-        raise UsageError("this run has no results to draw")
-    for path in write_plots(draw_all(pictures), folder):
-        print_lines(str(path), err=not say, wrap=False)
-    return {picture.title: (folder / f"{picture.name}.svg").as_posix() for picture in pictures}
 
 
 def _say(target: Path, *, open_it: bool, quiet: bool = False) -> None:

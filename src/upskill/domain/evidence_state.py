@@ -10,16 +10,6 @@ from upskill.domain.evidence import Evidence, EvidenceResult, MeasuredFile, Meas
 Broken = Literal["text", "files", "cases"]
 """What a result rested on and is no longer the same: the text that was given, the files of the skill, the cases."""
 CardState = Literal["same", "edited", "missing", "other format"]
-SignatureStatus = Literal["absent", "valid", "invalid", "not checked"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SignatureState:
-    """What is known of the signature of `evidence.json`."""
-
-    status: SignatureStatus
-    why: str = ""
-    """Why it is invalid or was not checked; who signed where it is valid."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,14 +70,13 @@ class EvidenceState:
     unmeasured: tuple[str, ...]
     """Ids of cases that are here and in no result."""
     card: CardState
-    signature: SignatureState
     notes: tuple[str, ...] = ()
 
     @property
     def verified(self) -> bool:
         """Whether everything still holds, as far as it could be compared."""
         held = all(state.holds for state in self.results) and (bool(self.results) or self.files.same_files)
-        return held and self.card != "edited" and self.signature.status != "invalid"
+        return held and self.card != "edited"
 
 
 def compare_files(measured: MeasuredSkill, now: MeasuredSkill) -> FileChanges:
@@ -121,7 +110,6 @@ def compare_evidence(
     own: Sequence[Case] | None,
     named: Sequence[Case] | None,
     card: CardState,
-    signature: SignatureState,
     notes: tuple[str, ...] = (),
 ) -> EvidenceState:
     """What still holds. `own` are the cases beside the skill and `named` those of a file that a person named; `None`
@@ -142,7 +130,6 @@ def compare_evidence(
         results=tuple(results),
         unmeasured=new,
         card=card,
-        signature=signature,
         notes=notes,
     )
 

@@ -4,8 +4,8 @@
 page, which is what `upskill report` makes. A renderer is imported when it is used.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from upskill.domain import Evaluation, Trial
@@ -25,8 +25,6 @@ class Result:
     day: str = ""
     glance: "Glance | None" = None
     """The answer where more is known than the evaluation: the skill's folder, or the decision of a `generate`."""
-    pictures: Mapping[str, str] = field(default_factory=dict)
-    """Addresses of pictures that were written, by their titles."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +90,7 @@ def _comment_of_all(results: Results) -> str:
 def _markdown(result: Result) -> str:
     from upskill.reporting.markdown import markdown_report
 
-    return markdown_report(result.evaluation, day=result.day, seen=result.glance, pictures=result.pictures)
+    return markdown_report(result.evaluation, day=result.day, seen=result.glance)
 
 
 FORMATS: list[Format] = [

@@ -1,6 +1,6 @@
 """A result as a short block of Markdown, for a README, a pull request or the summary of a build."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count
@@ -9,12 +9,10 @@ from upskill.reporting.glance.markdown_block import markdown_text
 from upskill.reporting.wording import ceiling_words, dollars, loss_lines
 
 
-def markdown_report(
-    evaluation: Evaluation, *, day: str, seen: Glance | None = None, pictures: Mapping[str, str] | None = None
-) -> str:
+def markdown_report(evaluation: Evaluation, *, day: str, seen: Glance | None = None) -> str:
     """The answer, a row for each model, what it rests on, and the next command.
 
-    `seen` is the answer where more is known than the evaluation; `pictures` are addresses by name.
+    `seen` is the answer where more is known than the evaluation.
     """
     seen = seen or glance(evaluation)
     script = " The answers come from a script, not from a model." if seen.scripted else ""
@@ -23,8 +21,6 @@ def markdown_report(
         for line in _beside(evaluation, report):
             lines += ["", f"{markdown_text(report.student.name)}: {markdown_text(line)}."]
     lines += _next(seen)
-    for name, address in (pictures or {}).items():
-        lines += ["", f"![{markdown_text(name)}](<{address}>)"]
     return "\n".join(lines) + "\n"
 
 

@@ -31,16 +31,3 @@ VERDICT_COLOURS = {"helps": "good", "cheaper": "good", "hurts": "bad"}
 def verdict_colour(verdict: str | None) -> str:
     """The meaning of a verdict's colour."""
     return VERDICT_COLOURS.get(verdict or "", "unsure")
-
-
-def darkened(svg: str) -> str:
-    """A drawing with dark colours in place of the light ones."""
-    for meaning, colour in LIGHT.items():
-        svg = svg.replace(f'"{colour}"', f'"{DARK[meaning]}"')
-    return svg
-
-
-def on_paper(svg: str, paper: str) -> str:
-    """A drawing that stands alone: with a ground under it."""
-    start = svg.index(">") + 1
-    return f'{svg[:start]}<rect width="100%" height="100%" fill="{paper}"/>{svg[start:]}'

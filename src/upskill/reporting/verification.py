@@ -12,10 +12,7 @@ from upskill.reporting.card import how, model_names
 
 VERIFY_SCHEMA = "upskill.verify/1"
 _MOST_NAMED = 5
-NOT_PROVEN = (
-    f"not proven: that the figures are true; the author of {EVIDENCE_FILE} can invent them, and only a signature says "
-    "who that is"
-)
+NOT_PROVEN = f"not proven: that the figures are true; the author of {EVIDENCE_FILE} can invent them"
 
 
 def verification_lines(state: EvidenceState) -> list[str]:
@@ -26,9 +23,8 @@ def verification_lines(state: EvidenceState) -> list[str]:
         *_result_lines(state.results),
         *_case_lines(state),
         *_card_lines(state),
-        _signature_line(state),
         *(f"note: {note}" for note in state.notes),
-        *([] if state.signature.status == "valid" else [NOT_PROVEN]),
+        NOT_PROVEN,
     ]
 
 
@@ -40,8 +36,7 @@ def _answer(state: EvidenceState) -> str:
     if state.verified:
         return f"verified: {'the result still holds' if of == 1 else f'all {of} results still hold'}"
     if held == of:
-        why = "the signature is invalid" if state.signature.status == "invalid" else "the card was edited"
-        return f"not verified: {why}; the {'result still holds' if of == 1 else 'results still hold'}"
+        return f"not verified: the card was edited; the {'result still holds' if of == 1 else 'results still hold'}"
     if of == 1:
         return "not verified: the result no longer holds"
     return f"not verified: {held} of {of} results still {'holds' if held == 1 else 'hold'}"
@@ -120,18 +115,6 @@ def _card_lines(state: EvidenceState) -> Iterator[str]:
             yield "card: the same"
 
 
-def _signature_line(state: EvidenceState) -> str:
-    match state.signature.status:
-        case "absent":
-            return "signature: none"
-        case "valid":
-            return f"signature: valid, of {state.signature.why}"
-        case "invalid":
-            return f"signature: invalid: {state.signature.why}"
-        case _:
-            return f"signature: not checked: {state.signature.why}"
-
-
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
@@ -167,6 +150,5 @@ def verification_json(state: EvidenceState) -> dict[str, Json]:
         ],
         "unmeasured_cases": list(state.unmeasured),
         "card": state.card,
-        "signature": {"status": state.signature.status, "why": state.signature.why},
         "notes": list(state.notes),
     }

@@ -5,8 +5,8 @@ byte for byte.
 """
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +45,6 @@ from upskill.storage.shared_skill import SharedSkill, read_shared_skill
 from upskill.workflows.install_skill import Action, named_changes
 from upskill.workflows.shared_evidence import FoundEvidence, beside, files_beside, findings_in, measured_here
 
-Sign = Callable[[bytes], bytes]
-"""Signs the bytes of `evidence.json`; returns those of the signature."""
-
 
 class PublishRefused(UpskillError):
     """A skill that was measured to do harm is not published."""
@@ -76,10 +73,6 @@ class PlannedSkill:
     def result(self) -> str:
         """What was measured, in one line."""
         return evidence_line(self.evidence)
-
-    @property
-    def is_signed(self) -> bool:
-        return SIGNATURE_FILE in self.files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,11 +131,6 @@ def plan_publish(order: PublishOrder) -> PublishPlan:
     marketplace, name = _marketplace(order, planned, to)
     files = tuple(one for one in (marketplace, _readme(name, planned, to), _attributes(to)) if one is not None)
     return PublishPlan(to=to, marketplace=name, skills=planned, files=files)
-
-
-def signed(plan: PublishPlan, sign: Sign) -> PublishPlan:
-    """The plan with a signature for the evidence of every skill; one that still fits is not made again."""
-    return replace(plan, skills=tuple(one if one.is_signed else _signed(one, sign) for one in plan.skills))
 
 
 def publish(plan: PublishPlan) -> None:
@@ -330,9 +318,3 @@ def _attributes(to: Path) -> PlannedFile | None:
         return None
     before = read_text_file(path)
     return PlannedFile(path=path, data=with_attribute(before), before=before)
-
-
-def _signed(skill: PlannedSkill, sign: Sign) -> PlannedSkill:
-    signature = NewFile(sign(skill.files[EVIDENCE_FILE].data))
-    action: Action = "replace" if skill.action == "keep" else skill.action
-    return replace(skill, files={**skill.files, SIGNATURE_FILE: signature}, action=action)

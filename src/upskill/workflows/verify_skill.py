@@ -1,4 +1,4 @@
-"""Compares the evidence beside a skill with what is here: files, cases, card and signature. Calls no model."""
+"""Compares the evidence beside a skill with what is here: files, cases and card. Calls no model."""
 
 from pathlib import Path
 from shlex import quote
@@ -11,7 +11,6 @@ from upskill.domain.skill import EVIDENCE_FILE, SKILL_FILE
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError
 from upskill.reporting.card import card_text
 from upskill.storage.evidence import measured_skill, read_card, read_evidence
-from upskill.storage.signatures import signature_state
 
 
 class NoEvidence(UpskillError):
@@ -20,9 +19,7 @@ class NoEvidence(UpskillError):
     exit_code = EXIT_NOT_SHOWN
 
 
-def verify_skill(
-    skill: Path, *, case_file: Path | None = None, identity: str | None = None, issuer: str | None = None
-) -> EvidenceState:
+def verify_skill(skill: Path, *, case_file: Path | None = None) -> EvidenceState:
     """What of the evidence beside a skill still holds.
 
     Raises `NoEvidence` where there is none, and `SkillInvalid` where it cannot be read.
@@ -42,7 +39,6 @@ def verify_skill(
         own=_own_cases(folder, notes),
         named=None if case_file is None else storage.read_case_file(case_file, check_problems=lambda _: []).cases,
         card=_card_state(folder, evidence),
-        signature=signature_state(folder, identity=identity, issuer=issuer),
         notes=tuple(notes),
     )
 

@@ -17,7 +17,7 @@ from upskill.reporting.visible_console import VisibleConsole
 SOURCE = Path(upskill.__file__).parent
 PRINTS = {"cli/output.py", "cli/screen.py"}
 PROGRAMS_OF_THEIR_OWN = {
-    *("workflows/example/local_model.py", "reporting/pictures/drawing.py", "sandbox/programs.py"),
+    *("workflows/example/local_model.py", "sandbox/programs.py"),
     "sandbox/probes/escape_program.py",
 }
 _CALLS = {"echo", "secho", "confirm", "prompt", "print", "Console", "Live", "from_markup", "from_ansi"}

@@ -36,8 +36,3 @@ def test_what_the_table_has_no_column_for_stands_below_it() -> None:
     assert "haiku: with the passage itself in the prompt: +55 points" in markdown_report(
         evaluation(ceiling_report()), day="d"
     )
-
-
-def test_pictures_are_named_by_where_they_are() -> None:
-    text = markdown_report(evaluation(), day="d", pictures={"Lift over the baseline": "plots/my lift.svg"})
-    assert "![Lift over the baseline](<plots/my lift.svg>)" in text

@@ -14,7 +14,6 @@ from upskill.domain import Evaluation
 from upskill.reporting.generated import attempt_lines
 from upskill.reporting.markdown import markdown_report
 from upskill.reporting.notebook import evaluation_table
-from upskill.reporting.pictures.cost import cost_picture
 from upskill.reporting.terminal import show_evaluation
 from upskill.reporting.wording import arm_percents, percents, points
 
@@ -47,12 +46,6 @@ def printed(shown: Evaluation) -> str:
 def test_every_view_shows_the_rates_that_the_lift_is_made_of(text: str) -> None:
     assert re.search(r"35%.*31%", text.replace("\n", " "))
     assert "44%" not in text
-
-
-def test_the_picture_of_cost_has_the_same_rates() -> None:
-    picture = cost_picture([PAIRED])
-    assert picture is not None
-    assert [(mark["rate_before"], mark["rate_after"]) for mark in picture.marks] == [(0.35, 0.31)]
 
 
 def test_results_of_earlier_versions_show_the_rates_that_they_have() -> None:

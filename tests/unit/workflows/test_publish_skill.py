@@ -15,7 +15,7 @@ from upskill.domain.skill import EVIDENCE_FILE, SIGNATURE_FILE
 from upskill.errors import EngineError, SkillInvalid, UpskillError, UsageError
 from upskill.storage import read_skill
 from upskill.storage.evidence import evidence_text, measured_skill, read_evidence
-from upskill.workflows.publish_skill import PublishOrder, PublishPlan, PublishRefused, plan_publish, publish, signed
+from upskill.workflows.publish_skill import PublishOrder, PublishPlan, PublishRefused, plan_publish, publish
 
 
 class Place:
@@ -275,31 +275,17 @@ def test_evidence_from_elsewhere_travels_byte_for_byte_with_its_signature(place:
         assert (folder / name).read_bytes() == (place.skill / name).read_bytes()
 
 
-def test_a_signature_is_made_once_and_goes_with_the_evidence_it_was_made_for(place: Place) -> None:
-    asked: list[bytes] = []
-
-    def sign(data: bytes) -> bytes:
-        asked.append(data)
-        return b"signature %d" % len(asked)
-
-    publish(signed(place.plan(), sign))
+def test_a_signature_stays_with_the_evidence_it_was_made_for_and_goes_with_it(place: Place) -> None:
+    publish(place.plan())
     signature = place.to / "skills" / "tarn" / SIGNATURE_FILE
-    assert signature.read_bytes() == b"signature 1"
-    assert asked == [(place.to / "skills" / "tarn" / EVIDENCE_FILE).read_bytes()]
-    plan = signed(place.plan(), sign)
-    assert (len(asked), plan.changes) == (1, False)
+    signature.write_bytes(b"signature")
+    plan = place.plan()
+    assert not plan.changes
+    publish(plan)
+    assert signature.read_bytes() == b"signature"
     place.write_evidence("helps")
     place.publish()
     assert not signature.exists()
-
-
-def test_where_signing_fails_nothing_is_written(place: Place) -> None:
-    def sign(data: bytes) -> bytes:
-        raise EngineError("offline")
-
-    with pytest.raises(EngineError, match="offline"):
-        publish(signed(place.plan(), sign))
-    assert not place.to.exists()
 
 
 def test_a_skill_that_hurts_one_model_is_refused(place: Place) -> None:

@@ -210,13 +210,13 @@ def test_without_evidence_there_is_nothing_to_verify(skill: Path) -> None:
         verify_skill(skill)
 
 
-def test_a_signature_that_nobody_asked_about_is_not_called_valid(skill: Path) -> None:
-    assert "signature: none" in verification_lines(verify_skill(skill))
+def test_a_signature_that_somebody_put_beside_the_evidence_changes_nothing(skill: Path) -> None:
+    before = verification_lines(verify_skill(skill))
     (skill / "evidence.json.sigstore.json").write_text("{}")
     state = verify_skill(skill)
     assert state.verified
-    assert "signature: not checked: name the signer with --identity and --issuer" in verification_lines(state)
-    assert any(line.startswith("not proven: that the figures are true") for line in verification_lines(state))
+    assert verification_lines(state) == before
+    assert before[-1].startswith("not proven: that the figures are true")
 
 
 def test_a_card_in_the_words_of_another_version_is_not_called_edited(skill: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from upskill import checks, measuring, storage
 from upskill.atomic_file import write_atomically
@@ -32,9 +31,6 @@ from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.measured_skill import measured_skill, skill_of
 from upskill.workflows.evaluating.replay import Replay, planned_only, recorded_plan, replay
 from upskill.workflows.evaluating.typed_again import is_inside
-
-if TYPE_CHECKING:
-    from upskill.reporting.pictures import Picture
 
 REPORT_FILE = "report.html"
 MOST_TRIALS = 30_000
@@ -81,12 +77,6 @@ class Report:
     def glance(self) -> Glance:
         """The answer, as the page has it at its top."""
         return report_glance(self.evaluation, self.facts, self.story)
-
-    def pictures(self) -> "tuple[Picture, ...]":
-        """What `--plots` draws."""
-        from upskill.reporting.pictures import asked_pictures  # no other command needs it
-
-        return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
 
     def trials(self) -> Iterator[tuple[int, Trial]]:
         """The trials that are shown, each after its line in the log. They are read one at a time."""
