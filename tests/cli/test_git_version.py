@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from upskill.errors import UpskillError, UsageError
+from upskill.processes import ENVIRONMENTS
 from upskill.storage import NotInCommit, git_version, open_git_version, read_skill
 from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.evaluating.previous_version import SameVersion, opened_previous, read_compare, recorded_revision
@@ -272,6 +273,8 @@ def test_without_git_or_where_it_does_not_trust_the_owner_its_absence_or_its_adv
 ) -> None:
     (repository.skill / "SKILL.md").write_text(TEXT.format(1))
     repository.commit()
+    seen = (*ENVIRONMENTS["git"], "GIT_TEST_ASSUME_DIFFERENT_OWNER")
+    monkeypatch.setattr("upskill.processes.ENVIRONMENTS", {**ENVIRONMENTS, "git": seen})
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     distrusted = refused(repository, "HEAD")
     assert "detected dubious ownership" in distrusted.message

@@ -18,6 +18,11 @@ from upskill.workflows.sweeping.engines import local as local_module
 from upskill.workflows.sweeping.engines.local import LocalEngine
 
 
+@pytest.fixture(autouse=True)
+def _workers_import_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+
+
 def _taking(at: Path, orders: Iterable[tuple[str, str]]) -> Take:
     waiting = iter(orders)
 
@@ -87,16 +92,14 @@ def test_stopping_lets_jobs_end_and_takes_no_more(tmp_path: Path) -> None:
 def test_ctrl_c_reaches_the_one_who_hands_out_and_no_worker_by_itself(tmp_path: Path) -> None:
     program = f"""
 import json, pathlib, sys
-sys.path[:0] = {[str(Path(__file__).parent.parent)]!r}
 from engine.stand_ins import work
 from upskill.interruption import interrupts_stop
 from upskill.workflows.sweeping.engines.local import LocalEngine
 
-if __name__ == "__main__":
-    orders = [(one, json.dumps(dict(id=one, do="wait", at={str(tmp_path)!r}))) for one in "abc"]
-    engine = LocalEngine(work, workers=1)
-    with interrupts_stop(engine.stop):
-        print(json.dumps(list(engine.run(lambda: orders.pop(0) if orders else None))))
+orders = [(one, json.dumps(dict(id=one, do="wait", at={str(tmp_path)!r}))) for one in "abc"]
+engine = LocalEngine(work, workers=1)
+with interrupts_stop(engine.stop):
+    print(json.dumps(list(engine.run(lambda: orders.pop(0) if orders else None))))
 """
     script = tmp_path / "program.py"
     script.write_text(program)
@@ -115,13 +118,11 @@ if __name__ == "__main__":
 def test_a_worker_whose_parent_is_killed_keeps_what_it_has_and_ends(tmp_path: Path) -> None:
     program = f"""
 import json, sys
-sys.path[:0] = {[str(Path(__file__).parent.parent)]!r}
 from engine.stand_ins import work
 from upskill.workflows.sweeping.engines.local import LocalEngine
 
-if __name__ == "__main__":
-    orders = [("a", json.dumps(dict(id="a", do="wait", at={str(tmp_path)!r})))]
-    list(LocalEngine(work, workers=1).run(lambda: orders.pop(0) if orders else None))
+orders = [("a", json.dumps(dict(id="a", do="wait", at={str(tmp_path)!r})))]
+list(LocalEngine(work, workers=1).run(lambda: orders.pop(0) if orders else None))
 """
     script = tmp_path / "program.py"
     script.write_text(program)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from upskill.processes import ENVIRONMENTS
 from upskill.sandbox import FileRefused, Limits, Mount, SandboxSpec, SandboxUnavailable
-from upskill.sandbox.docker import CLIENT_VARIABLES, describe_docker, flags, image_name, open_docker
+from upskill.sandbox.docker import describe_docker, flags, image_name, open_docker
 from upskill.sandbox.probes import QUICK, run_quick_probes
 from upskill.sandbox.probes.probe import processes_named
 from upskill.settings.values import IMAGE_VARIABLE
@@ -61,7 +62,7 @@ def test_commands_files_and_ends_are_those_of_every_sandbox_and_the_container_is
     run, removed = calls(docker)
     name = run["words"][run["words"].index("--name") + 1]
     assert removed["words"] == ["rm", "--force", name]
-    assert set(run["environment"]) <= {*CLIENT_VARIABLES, "LC_CTYPE"}, "no key of ours"
+    assert set(run["environment"]) <= {*ENVIRONMENTS["container"], "PATH", "LC_CTYPE"}, "no key of ours"
     assert "a-key-of-ours" not in json.dumps(run)
 
 

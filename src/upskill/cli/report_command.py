@@ -146,9 +146,9 @@ def _newest(folder: Path, *, measured: bool) -> Path:
 def _say(target: Path, *, open_it: bool, quiet: bool = False) -> None:
     print_lines(str(target), err=quiet, wrap=False)
     if open_it:
-        import webbrowser
+        from upskill.processes import open_in_browser
 
-        if not webbrowser.open(target.resolve().as_uri()):
+        if not open_in_browser(target.resolve().as_uri()):
             print_lines(
                 f"no browser could be opened; open this file yourself: {target.resolve()}", err=True, wrap=False
             )

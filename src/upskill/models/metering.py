@@ -6,6 +6,7 @@ decides a dozen things; an extended class keeps every one of them.
 
 import json
 import math
+import platform
 import random
 import sys
 import time
@@ -370,6 +371,8 @@ def load_engine_parts() -> None:
 
     # Printed where an answer has the wrong shape, with pieces of it: it is judged by us, and may hold a key.
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
+    # Clients of providers ask for it, and Python would start whatever `uname` comes first on the search path.
+    vars(platform.uname())["processor"] = ""
     for installed, module in _PROVIDER_CLIENTS.items():
         if hasattr(states, installed):
             setattr(states, installed, module in sys.modules)

@@ -12,13 +12,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 
+from upskill import processes
 from upskill.sandbox import profile, seccomp, wire
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, MOST_READ_ONLY, FileRefused, Mount, SandboxSpec
 from upskill.sandbox.init_process.main import MEMORY_FILE_SYSTEMS
 from upskill.sandbox.memory_limit import MemoryGroup, find_controllers, make_group
 from upskill.sandbox.memory_pool import POOL
-from upskill.sandbox.programs import compiled, find_program, spawn
+from upskill.sandbox.programs import compiled, spawn
 from upskill.sandbox.refusals import unavailable
 from upskill.sandbox.staging import StagedSpec, stage
 
@@ -53,19 +54,18 @@ class StartedSandbox:
 @cache
 def version(program: str) -> str | None:
     """As it says itself, once per process."""
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, env={})
-    words = done.stdout.split()
+    words = processes.run("sandbox", [program, "--version"], seconds=START_SECONDS).stdout.decode().split()
     return words[1] if len(words) > 1 else None
 
 
 def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
     """The command that starts bubblewrap. A superuser drops all privileges first."""
-    bwrap = find_program("bwrap")
+    bwrap = processes.find_system_program("bwrap")
     if bwrap is None:
         raise unavailable("bubblewrap is not installed")
     if os.geteuid() != 0 or not recipe.drops_rights:
         return [bwrap]
-    setpriv = find_program("setpriv")
+    setpriv = processes.find_system_program("setpriv")
     if setpriv is None:
         raise unavailable("setpriv is not installed, and root needs it to drop its privileges")
     nobody = str(profile.UNPRIVILEGED)

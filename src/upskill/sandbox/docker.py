@@ -21,21 +21,20 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from upskill import processes
 from upskill.sandbox import wire
 from upskill.sandbox.bubblewrap import check
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, WORKSPACE, Limits, SandboxSpec, SandboxUnavailable
 from upskill.sandbox.init_process import init_program
 from upskill.sandbox.profile import ETC, PATH, SHARED_MEMORY_MB
-from upskill.sandbox.programs import find_program, spawn
+from upskill.sandbox.programs import spawn
 from upskill.settings.values import IMAGE_VARIABLE
 
 PROGRAM_FOLDERS = ("/usr/local/bin", "/opt/homebrew/bin")
 INIT_PROGRAM = "/opt/upskill-init.py"
 START_SECONDS = 60.0
 ENVIRONMENT = {"PATH": PATH, "HOME": HOME, "LANG": "C.UTF-8"}
-CLIENT_VARIABLES = ("HOME", "PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR")
-"""What the program `docker` needs to find its engine. Nothing of it goes into a container."""
 HINT = "see https://docs.docker.com/get-started/get-docker/ for docker, or install bubblewrap on Linux"
 
 
@@ -59,7 +58,7 @@ def open_docker(spec: SandboxSpec, *, program: str | None = None, image: str | N
                 stdout=inside.fileno(),
                 stderr=complaints.fileno(),
                 keep=(),
-                environment=client_environment(),
+                kind="container",
             )
             inside.close()
             on_failure.callback(_kill, process)
@@ -84,7 +83,7 @@ def open_docker(spec: SandboxSpec, *, program: str | None = None, image: str | N
 
 def find_docker() -> str:
     """The program `docker`, from fixed folders only. Raises `SandboxUnavailable`."""
-    candidates = [find_program("docker"), *(f"{folder}/docker" for folder in PROGRAM_FOLDERS)]
+    candidates = [processes.find_system_program("docker"), *(f"{folder}/docker" for folder in PROGRAM_FOLDERS)]
     found = next((path for path in candidates if path is not None and os.access(path, os.X_OK)), None)
     if found is None:
         raise _unavailable("docker is not installed")
@@ -102,25 +101,19 @@ def image_name() -> str:
     return image
 
 
-def client_environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in CLIENT_VARIABLES if name in os.environ}
-
-
 def describe_docker(*, program: str | None = None, image: str | None = None) -> tuple[str, str]:
     """The version of the engine, and a digest of all that is set for each container alike."""
     program, image = program or find_docker(), image or image_name()
     words = [program, "version", "--format", "{{.Server.Version}}"]
     try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=START_SECONDS, env=client_environment()
-        )
+        done = processes.run("container", words, seconds=START_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _unavailable(f"docker does not run ({error})") from None
     if done.returncode != 0 or not done.stdout.strip():
-        said = done.stderr.strip().splitlines()
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unavailable(said[-1] if said else "docker has no engine")
     whole = "\0".join([*flags(Limits(), name="name", mounts=()), image, *command()]).encode() + init_program()
-    return done.stdout.strip(), f"sha256:{hashlib.sha256(whole).hexdigest()}"
+    return done.stdout.decode("utf-8", "replace").strip(), f"sha256:{hashlib.sha256(whole).hexdigest()}"
 
 
 def flags(limits: Limits, *, name: str, mounts: Sequence[tuple[str, str]]) -> list[str]:
@@ -178,15 +171,7 @@ def _remove(program: str, name: str, folder: Path) -> None:
     """End the container, whatever became of the program that started it. One that is gone already is no fault."""
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        subprocess.run(
-            [program, "rm", "--force", name],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-            timeout=START_SECONDS,
-            env=client_environment(),
-        )
+        processes.run("container", [program, "rm", "--force", name], seconds=START_SECONDS)
 
 
 def _unavailable(what: str) -> SandboxUnavailable:

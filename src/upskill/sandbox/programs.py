@@ -1,4 +1,4 @@
-"""Finds and starts the programs of a sandbox, and compiles the init process, so that no start is spent on parsing it.
+"""Starts the programs of a sandbox, and compiles the init process, so that no start is spent on parsing it.
 One thread starts them all, and never ends.
 
 "Die with the parent" means: with the *thread* that forked. A sandbox started by a worker thread would be killed as soon
@@ -8,14 +8,14 @@ as that worker is let go.
 import os
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
+from upskill import processes
 from upskill.sandbox.refusals import unavailable
 
-SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin")
 _COMPILE = """
 import marshal, sys
 from importlib._bootstrap_external import MAGIC_NUMBER
@@ -25,28 +25,12 @@ sys.stdout.buffer.write(MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
 _lock = threading.Lock()
 
 
-def find_program(name: str) -> str | None:
-    """From the system's own folders only: never through a PATH that somebody else can write."""
-    for folder in SYSTEM_FOLDERS:
-        path = Path(folder) / name
-        if path.is_file() and os.access(path, os.X_OK):
-            return str(path)
-    return None
-
-
 @cache
 def compiled(source: bytes, *, program: str, prefix: Path | None) -> bytes:
     """Once per process. `prefix` is where the program lies outside, if not where it lies inside."""
     outside = program if prefix is None else str(prefix / "bin" / Path(program).name)
     try:
-        done = subprocess.run(
-            [outside, "-I", "-S", "-B", "-c", _COMPILE],
-            input=source,
-            capture_output=True,
-            check=False,
-            env={},
-            timeout=60,
-        )
+        done = processes.run("sandbox", [outside, "-I", "-S", "-B", "-c", _COMPILE], said=source, seconds=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise unavailable(f"{outside} does not run ({error})") from None
     if done.returncode != 0 or not done.stdout:
@@ -69,7 +53,7 @@ def spawn(
     stderr: int = subprocess.DEVNULL,
     keep: Sequence[int],
     folder: str = "/",
-    environment: Mapping[str, str] | None = None,
+    kind: processes.Kind = "sandbox",
 ) -> "subprocess.Popen[bytes]":
     """Start a program, by default with an empty environment, in a session of its own, with no descriptors but the ones
     named."""
@@ -77,15 +61,8 @@ def spawn(
         spawner = _spawner(os.getpid())
 
     def start() -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            words,
-            env=dict(environment or {}),
-            cwd=folder,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            pass_fds=tuple(keep),
-            start_new_session=True,
+        return processes.start(
+            kind, words, cwd=folder, stdin=stdin, stdout=stdout, stderr=stderr, keep=keep, apart=True
         )
 
     return spawner.submit(start).result()

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
+from upskill.processes import find_system_program
 from upskill.sandbox.contract import FileRefused, Mount, SandboxSpec
-from upskill.sandbox.programs import find_program
 from upskill.sandbox.refusals import unavailable
 
 _SCRIPT = """
@@ -54,7 +54,7 @@ def stage(spec: SandboxSpec) -> StagedSpec:
     closed = [mount for mount in mounts if not _walkable(mount.source.resolve().parents)]
     if not closed:
         return StagedSpec(spec=spec)
-    unshare, mount_program, shell = find_program("unshare"), find_program("mount"), find_program("sh")
+    unshare, mount_program, shell = map(find_system_program, ("unshare", "mount", "sh"))
     if unshare is None or mount_program is None or shell is None:
         raise unavailable("unshare and mount are not installed, and a mount is in a folder that only root can enter")
     folder = Path(mkdtemp(prefix="upskill-stage-", dir=_open_place()))

@@ -19,6 +19,7 @@ from typing import IO
 from upskill.domain.skill import NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS, SKILL_FILE
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
+from upskill.processes import find_program, start
 
 GIT_PREFIX = "git:"
 MOST_FILES = 10_000
@@ -27,20 +28,6 @@ _MOST_SECONDS = 120
 _MOST_LINK_BYTES = 4_096
 _MOST_LISTING_BYTES = MOST_FILES * 1_000
 _LFS = b"version https://git-lfs.github.com/spec/"
-_OTHER_REPOSITORY = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_GRAFT_FILE",
-    "GIT_REPLACE_REF_BASE",
-)
-"""Variables that name another repository than the one that holds the skill. A hook of git sets some."""
 _QUIET = {
     "GIT_NO_LAZY_FETCH": "1",
     # For git that does not know GIT_NO_LAZY_FETCH: no protocol is allowed, whatever the settings of a repository say.
@@ -50,7 +37,7 @@ _QUIET = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
-_COMMAND = ("git", "--no-pager", "-c", "safe.bareRepository=explicit")
+_OPTIONS = ("--no-pager", "-c", "safe.bareRepository=explicit")
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -233,22 +220,23 @@ def _read(process: "subprocess.Popen[bytes]", most: int) -> bytes:
 @contextmanager
 def _started(root: Path, *words: str, stdin: IO[bytes] | None = None) -> Iterator["subprocess.Popen[bytes]"]:
     """Git at work in the folder of a skill. Raises, with what git says, where it fails; 1 means no such thing."""
-    environment = {name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY}
+    program = find_program("git")
+    if program is None:
+        raise UsageError(
+            "git is not installed, so no version can be read from it",
+            hint="install git, or compare with a folder: --compare previous:PATH",
+        )
     with tempfile.TemporaryFile() as said:
         try:
-            process = subprocess.Popen(
-                [*_COMMAND, *words],
+            process = start(
+                "git",
+                [program, *_OPTIONS, *words],
                 cwd=root,
-                env={**environment, **_QUIET},
                 stdin=subprocess.DEVNULL if stdin is None else stdin,
                 stdout=subprocess.PIPE,
                 stderr=said,
+                variables=_QUIET,
             )
-        except FileNotFoundError:
-            raise UsageError(
-                "git is not installed, so no version can be read from it",
-                hint="install git, or compare with a folder: --compare previous:PATH",
-            ) from None
         except OSError as error:
             raise EngineError(f"git cannot be started ({error.strerror})") from None
         watch = threading.Timer(_MOST_SECONDS, process.kill)

@@ -6,7 +6,6 @@ A session belongs to the folder that it recorded itself; names of files and fold
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from upskill import processes
 from upskill.errors import UpskillError, UsageError
 from upskill.traces import claude_code, codex, gemini_cli, opencode
 from upskill.traces.fields import at, items, mapping, objects, parsed, string
@@ -34,6 +34,9 @@ _OPENCODE_QUIET = {
     "OPENCODE_DISABLE_MODELS_FETCH": "1",
     "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
     "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    # It runs in the folder that is asked about, whose own plug-ins it would execute.
+    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+    "OPENCODE_PURE": "1",
 }
 
 
@@ -188,7 +191,7 @@ def _opencode(
         return [], f"nothing in {data}"
     if max((_written(path) for path in data.glob("*.db*")), default=newer_than + 1) < newer_than:
         return [], f"{data} is older"
-    program = shutil.which("opencode", path=environment.get("PATH"))
+    program = processes.find_program("opencode", source=environment)
     if program is None:
         return [], (
             f"{data} exists, but the program `opencode` is not on the PATH; "
@@ -217,7 +220,7 @@ def _opencode_written(row: Mapping[str, Any]) -> float:
 
 def export_opencode(session: Session, *, folder: Path, environment: Mapping[str, str]) -> str:
     """What `opencode export` prints for a session."""
-    program = shutil.which("opencode", path=environment.get("PATH"))
+    program = processes.find_program("opencode", source=environment)
     printed = None
     if program is not None and session.id is not None:
         printed = _ask([program, "export", session.id], folder=str(folder), environment=environment)
@@ -232,14 +235,8 @@ def export_opencode(session: Session, *, folder: Path, environment: Mapping[str,
 def _ask(words: list[str], *, folder: str, environment: Mapping[str, str]) -> str | None:
     """What a program prints, or nothing if it fails or takes too long."""
     try:
-        done = subprocess.run(
-            words,
-            cwd=folder,
-            env={**environment, **_OPENCODE_QUIET},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_WAIT_SECONDS,
-            check=False,
+        done = processes.run(
+            "opencode", words, cwd=folder, seconds=_WAIT_SECONDS, variables=_OPENCODE_QUIET, source=environment
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -195,12 +195,15 @@ def _engine_confined_to(folder: Path) -> Iterator[None]:
 @contextmanager
 def _engine_parts_replaced() -> Iterator[None]:
     from inspect_ai._eval import context
+    from inspect_ai._eval.task import log
     from inspect_ai.log import _log
     from inspect_ai.model import _model
 
     replaced = (
         # It looks for `.env` files even where it may load none, and waits for a pipe for ever.
         (context, "init_dotenv", lambda: None),
+        # It asks git about the working folder, and git would run what the configuration of that folder names.
+        (log, "git_context", lambda: None),
         # It draws frames around every traceback, on the event loop: up to 0.3 s of CPU for a trial that errored.
         (_log, "format_traceback", _plain_traceback),
         (_model, "format_traceback", _plain_traceback),

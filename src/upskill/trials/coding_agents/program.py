@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
+from upskill import processes
 from upskill.domain import harness_info
 from upskill.errors import UsageError
 from upskill.trials.coding_agents.adapter import AgentAdapter, AgentProgram
@@ -22,7 +22,7 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
             raise UsageError(f"--agent-bin {named}: there is no such file")
         return adapter.program(named.absolute())
     info = harness_info(adapter.name)
-    found = shutil.which(info.program, path=_search_path())
+    found = processes.find_program(info.program)
     if found is None:
         raise UsageError(
             f"the harness {adapter.name} needs the program `{info.program}`, which is not installed",
@@ -31,36 +31,17 @@ def find_agent(adapter: AgentAdapter, *, named: Path | None = None) -> AgentProg
     return adapter.program(Path(found))
 
 
-def _search_path() -> str:
-    """The search path without the folder that we are in and what lies below it: a project brings no programs. The
-    root and a person's home are no projects: below them lies what the person has installed."""
-    here = Path.cwd().resolve()
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
-    if here in (Path(here.anchor), Path.home().resolve()):
-        return os.pathsep.join(folders)
-    return os.pathsep.join(folder for folder in folders if not Path(folder).resolve().is_relative_to(here))
-
-
 @cache
 def version_of(program: Path) -> str:
     """The version that a program reports, asked once per process. Raises `UsageError` where it reports none."""
     try:
         # It runs outside of any sandbox: without keys, and where it finds no configuration of a project or a person.
         with tempfile.TemporaryDirectory(prefix="upskill-version-", ignore_cleanup_errors=True) as home:
-            ran = subprocess.run(
-                [program, "--version"],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=VERSION_SECONDS,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                cwd=home,
-                env={"PATH": os.defpath, "HOME": home, "LANG": "C.UTF-8"},
-            )
+            variables = {"PATH": os.defpath, "HOME": home, "LANG": "C.UTF-8"}
+            ran = processes.run("agent", [program, "--version"], cwd=home, seconds=VERSION_SECONDS, variables=variables)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{program}: cannot be run ({error})") from None
-    found = re.search(r"\d+\.\d+[\w.+-]*", ran.stdout)
+    found = re.search(r"\d+\.\d+[\w.+-]*", ran.stdout.decode("utf-8", "replace"))
     if ran.returncode != 0 or found is None:
         raise UsageError(f"{program}: did not report its version")
     return found.group()

@@ -3,13 +3,13 @@
 import json
 import platform
 import posixpath
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from upskill.domain import Files
 from upskill.errors import UsageError
+from upskill.processes import find_program
 from upskill.sandbox import Mount
 from upskill.sandbox.profile import PATH
 from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentEvents, AgentProgram, Json, Launch, ToolRequest
@@ -145,7 +145,7 @@ def _listed_in(text: str) -> str:
 def _ripgrep() -> Path:
     """The one that opencode has downloaded for this person, or the one that is installed."""
     places = [Path.home() / place for place in SEARCH_PLACES]
-    installed = shutil.which("rg")
+    installed = find_program("rg")
     if installed is not None:
         places.append(Path(installed))
     for place in places:

@@ -1,18 +1,25 @@
-"""Runs assignments in processes of this machine, one at a time in each."""
+"""Runs assignments in processes of this machine, one at a time in each.
 
+A worker is this module, started as a program: a job is a line of JSON on its standard input, its end a line on its
+standard output. It ends with the one who started it, because its input ends.
+"""
+
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from importlib import import_module
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Self
 
 from upskill.interruption import Interruption
+from upskill.processes import start_worker
 from upskill.workflows.sweeping.engines import JOBS_PER_WORKER, Lost, Take, Task
 
 _MOMENT_SECONDS = 0.5
@@ -22,46 +29,61 @@ _GOODBYE_SECONDS = 10.0
 
 
 class LocalEngine:
-    """So many spawned processes, each of which runs many jobs, one after the other.
+    """So many processes, each of which runs many jobs, one after the other.
 
     A process that dies takes one job with it, and no other.
     """
 
     def __init__(self, task: Task, *, workers: int) -> None:
         self.workers = workers
-        self._task = task
+        self._task = f"{task.__module__}:{task.__qualname__}"
         self._stopped = False
 
     def run(self, take: Take) -> Iterator[tuple[str, str | Lost]]:
         """The ends in the order in which they come."""
+        ends: SimpleQueue[tuple[_Worker, str | None]] = SimpleQueue()
         idle: list[_Worker] = []
-        busy: dict[str, _Worker] = {}
+        busy: dict[_Worker, str] = {}
         asked_to_end = False
         try:
             while True:
                 while len(busy) < self.workers and not self._stopped and (job := take()) is not None:
                     identity, text = job
-                    busy[identity] = _given(text, idle, self._task)
+                    busy[self._given(text, idle, ends)] = identity
                 if not busy:
                     return
                 if self._stopped and not asked_to_end:
                     asked_to_end = True
-                    for worker in busy.values():
+                    for worker in busy:
                         worker.interrupt()
-                ready = wait([end for worker in busy.values() for end in worker.ends], timeout=_MOMENT_SECONDS)
-                for identity, worker in [(one, its) for one, its in busy.items() if not its.ends.isdisjoint(ready)]:
-                    del busy[identity]
-                    end = worker.receive()
-                    if isinstance(end, Lost) or worker.jobs >= JOBS_PER_WORKER:
-                        worker.close()
-                    else:
-                        idle.append(worker)
-                    yield identity, end
+                try:
+                    worker, end = ends.get(timeout=_MOMENT_SECONDS)
+                except Empty:
+                    continue
+                if worker not in busy:  # it died with nothing to do
+                    continue
+                identity = busy.pop(worker)
+                if end is None or worker.jobs >= JOBS_PER_WORKER:
+                    worker.close()
+                else:
+                    idle.append(worker)
+                yield identity, worker.lost() if end is None else end
         finally:
-            for worker in busy.values():  # whoever iterated has gone: nobody will hear of their end
+            for worker in busy:  # the caller has gone: nobody will hear of their end
                 worker.kill()
             for worker in idle:
                 worker.close()
+
+    def _given(self, text: str, idle: "list[_Worker]", ends: "SimpleQueue[tuple[_Worker, str | None]]") -> "_Worker":
+        """A worker that has been given the job: one that has nothing to do and lives, or a new one."""
+        while idle:
+            worker = idle.pop()
+            if worker.give(text):
+                return worker
+            worker.close()
+        worker = _Worker(self._task, ends)
+        worker.give(text)
+        return worker
 
     def stop(self) -> None:
         """Take no more, and ask the workers to end in good order."""
@@ -74,53 +96,42 @@ class LocalEngine:
         pass
 
 
-def _given(text: str, idle: "list[_Worker]", task: Task) -> "_Worker":
-    """A worker that has been given the job: one that has nothing to do and lives, or a new one."""
-    while idle:
-        worker = idle.pop()
-        if worker.give(text):
-            return worker
-        worker.close()
-    worker = _Worker(task)
-    worker.give(text)
-    return worker
-
-
 class _Worker:
-    """One process and the pipe to it."""
+    """One process, and a thread that waits for what it says: the ends of its jobs, then `None`."""
 
-    def __init__(self, task: Task) -> None:
-        context = get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process: SpawnProcess = context.Process(target=_serve, args=(task, theirs), name="upskill sweep worker")
-        with _ignoring_interrupts():
-            self._process.start()
-        theirs.close()  # so that the pipe ends with the process
+    def __init__(self, task: str, ends: "SimpleQueue[tuple[_Worker, str | None]]") -> None:
+        self._process = start_worker(__name__, task)
+        self._ends = ends
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         self.jobs = 0
 
-    @property
-    def ends(self) -> "frozenset[Connection | int]":
-        """What becomes ready when the job has ended, or the process."""
-        return frozenset({self._pipe, self._process.sentinel})
+    def _read(self) -> None:
+        out = self._process.stdout
+        assert out is not None
+        for line in out:
+            if line.endswith(b"\n"):  # a line that its process did not finish is no end
+                self._ends.put((self, json.loads(line)))
+        self._ends.put((self, None))
 
     def give(self, text: str) -> bool:
         """Begin a job; `False` if the process has died."""
         self.jobs += 1
+        pipe = self._process.stdin
+        assert pipe is not None
         try:
-            self._pipe.send_bytes(text.encode())
+            pipe.write(json.dumps(text).encode() + b"\n")
+            pipe.flush()
         except OSError:
             return False
-        return self._process.is_alive()
+        return self._process.poll() is None
 
-    def receive(self) -> str | Lost:
-        """The end of the job, which is there."""
-        try:
-            return self._pipe.recv_bytes().decode()
-        except (EOFError, OSError):
-            self._process.join()
-            code = self._process.exitcode or 0
-            how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-            return Lost(why=f"its process {how}")
+    def lost(self) -> Lost:
+        """How the process ended, which has ended."""
+        code = self._process.wait()
+        return Lost(
+            why=f"its process was killed by signal {-code}" if code < 0 else f"its process ended with code {code}"
+        )
 
     def interrupt(self) -> None:
         """Ask for the end of the job; where a signal cannot be handled this ends the process."""
@@ -131,37 +142,44 @@ class _Worker:
         self.close()
 
     def close(self) -> None:
-        """End the process, which has nothing to do: its pipe ends."""
-        self._pipe.close()
-        self._process.join(_GOODBYE_SECONDS)
-        if self._process.is_alive():
+        """End the process, which has nothing to do: its input ends."""
+        with suppress(OSError):  # what a dead process was not given cannot be flushed
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(_GOODBYE_SECONDS)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.join()
+            self._process.wait()
+        self._reader.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
 
-@contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal. Workers ignore it from their first instruction: they are asked."""
-    if threading.current_thread() is not threading.main_thread():  # only there can a handler be set
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _serve(task: Task, pipe: Connection) -> None:
-    """The life of a worker: a job, its end, the next job, until the pipe ends."""
+def _serve(task: Task) -> None:
+    """The life of a worker: a job, its end, the next job, until its input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "SIGHUP"):  # a closed terminal sends it to all; Windows has none
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    ends = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the result of the command is on stdout, and nothing else
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError, KeyboardInterrupt):  # nobody is there any more, or wants to hear of this job
-        while True:
-            pipe.send_bytes(_interruptible(task, pipe.recv_bytes().decode()).encode())
+    jobs: SimpleQueue[str | None] = SimpleQueue()
+    working = threading.Event()
+    threading.Thread(target=_listen, args=(jobs, working), daemon=True).start()
+    with suppress(OSError, KeyboardInterrupt):  # nobody is there any more, or wants to hear of this job
+        while (text := jobs.get()) is not None:
+            working.set()
+            end = _interruptible(task, text)
+            working.clear()
+            ends.write(json.dumps(end).encode() + b"\n")
+            ends.flush()
+
+
+def _listen(jobs: "SimpleQueue[str | None]", working: threading.Event) -> None:
+    """Hand on every job. When the input ends in the middle of one, that job keeps what it has and ends."""
+    for line in sys.stdin.buffer:
+        jobs.put(json.loads(line))
+    jobs.put(None)
+    if working.is_set():
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _interruptible(task: Task, text: str) -> str:
@@ -179,9 +197,6 @@ def _interruptible(task: Task, text: str) -> str:
         signal.signal(signal.SIGTERM, before)
 
 
-def _end_with_parent() -> None:
-    """A worker whose parent was killed keeps what it has and ends."""
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
+if __name__ == "__main__":
+    module, _, function = sys.argv[1].partition(":")
+    _serve(getattr(import_module(module), function))
