@@ -307,3 +307,13 @@ def test_no_other_module_of_the_package_can_start_a_process() -> None:
             found[name] = starts
     assert found == {}
     assert list(_starts(SRC / "processes.py")), "the search finds what there is"
+
+
+def test_workers_of_a_ray_cluster_import_nothing_of_the_working_folder(tmp_path: Path) -> None:
+    tour = Tour(base=tmp_path / "tour")
+    tour.prepare()
+    (tour.here / "sweep.toml").write_text(MANIFEST)
+    tour.type("sweep", "plan", "sweep.toml", "--at", "at")
+    tour.type("sweep", "run", "at", "--ray", "local", "--yes")
+    assert set(tour.codes.values()) == {0}, tour.said
+    assert tour.executed == []

@@ -8,7 +8,9 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack, chdir, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from upskill.domain.text import on_one_line
@@ -47,15 +49,18 @@ class RayEngine:
         with ExitStack() as opened:
             # Ray prints what happens to nodes and workers; stdout is for the result.
             opened.enter_context(redirect_stdout(sys.stderr))
+            # Workers import from the folder that Ray is started in: not from the one that is worked in.
+            empty = opened.enter_context(TemporaryDirectory(prefix="upskill-ray-"))
             terminated = signal.getsignal(signal.SIGTERM)
             try:
-                ray.init(
-                    address=self._address,
-                    log_to_driver=False,
-                    configure_logging=False,
-                    logging_level=logging.ERROR,
-                    **({"include_dashboard": False} if self._address == NEW_HERE else {}),
-                )
+                with chdir(empty):
+                    ray.init(
+                        address=self._address,
+                        log_to_driver=False,
+                        configure_logging=False,
+                        logging_level=logging.ERROR,
+                        **({"include_dashboard": False} if self._address == NEW_HERE else {}),
+                    )
             except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
                 raise EngineError(
                     f"the Ray cluster at {self._address} cannot be used ({_short(error)})",
@@ -73,7 +78,7 @@ class RayEngine:
             max_calls=JOBS_PER_WORKER,
             num_cpus=cpu_share(cpus, self.workers),
             scheduling_strategy="SPREAD",
-        )(self._task)
+        )(_in_folder)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -82,13 +87,14 @@ class RayEngine:
     def run(self, take: Take) -> Iterator[tuple[str, str | Lost]]:
         """The ends in the order in which they come."""
         ray = _imported()
+        folder = str(Path.cwd()) if self._address == NEW_HERE else None
         running: dict[Any, str] = {}
         asked_to_end = False
         try:
             while True:
                 while len(running) < self.workers and not self._stopped and (job := take()) is not None:
                     identity, text = job
-                    running[self._remote.remote(text)] = identity
+                    running[self._remote.remote(folder, self._task, text)] = identity
                 if not running:
                     return
                 if self._stopped and not asked_to_end:
@@ -159,6 +165,13 @@ def _imported() -> Any:
     except ImportError as error:
         raise UsageError(f"--ray needs Ray ({error})", hint="install it: python -m pip install ray") from None
     return ray
+
+
+def _in_folder(folder: str | None, task: Task, text: str) -> str:
+    """Run an assignment, on this machine in the folder where the command was typed: paths count from there."""
+    if folder is not None:
+        os.chdir(folder)
+    return task(text)
 
 
 def _end(ray: Any, reference: Any) -> str | Lost:
