@@ -121,3 +121,38 @@ def test_a_folder_that_cannot_be_written_fails_in_one_line(upskill: Upskill, her
     assert failed.returncode == 3
     assert failed.stderr.startswith("error: /proc/out: nothing was published (")
     assert not (here / "out").exists()
+
+
+HOSTILE = (
+    "CON.md", "nul", "aux.txt", "COM1", "end.", "end ", "..\\x.md", "a:b.md", "what?.md", "tab\t.md", "gnp.\u202eexe",
+    "zero\u200bwidth.md", "ｆｕｌｌ.md", "e\u0301.md", "p\u0430ypal.md", "x\ufe0f.md", ".GIT/config",
+)  # fmt: skip
+
+
+def test_names_that_deceive_or_that_not_every_system_can_hold_are_refused(
+    upskill: Upskill, here: Path, skill: Path
+) -> None:
+    for name in HOSTILE:
+        (here / skill / name).parent.mkdir(exist_ok=True)
+        (here / skill / name).write_text("x")
+    before = _tree(here)
+    installing = ("install", "--for", "agents", "--accept-findings")
+    for command, *words in (installing, ("publish", "--to", "../shared", "--owner", "Us")):
+        done = upskill(command, str(skill), *words, "--yes")
+        assert done.returncode == 2, command
+        assert f"{skill}: {len(HOSTILE)} names that not every system can hold, or that deceive\n" in done.stderr
+        assert "\u202e" not in done.stderr
+    linted = json.loads(upskill("lint", str(skill), "--json").stdout)["skills"][0]["findings"]
+    assert sum(one["rule"] == "file-name-not-portable" and one["severity"] == "danger" for one in linted) == len(
+        HOSTILE
+    )
+    assert _tree(here) == before
+
+
+def test_a_skill_with_the_name_of_a_device_is_refused(upskill: Upskill, here: Path) -> None:
+    (here / "con").mkdir()
+    (here / "con" / "SKILL.md").write_text("---\nname: con\ndescription: Use when asked for it.\n---\nText.\n")
+    done = upskill("install", "con", "--for", "agents", "--yes")
+    assert (done.returncode, (here / ".agents").exists()) == (2, False)
+    assert "'con' is the name of a device on Windows" in done.stderr
+    assert upskill("lint", "con", "-q").returncode == 1

@@ -44,6 +44,8 @@ def test_findings_are_printed_by_skill_with_reason_remedy_and_counts(upskill: Up
         "skills/good: no findings\n"
         "\n"
         "2 skills: 1 danger, 1 warning, 1 caution\n"
+        "Static rules only: instructions in ordinary words and programs that are fetched later are not judged. "
+        "Read a skill before you use it.\n"
     )
 
 

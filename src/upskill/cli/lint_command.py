@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="A folder of other skills: name those whose descriptions compete; may be repeated.",
 )
+@click.option(
+    "--scanner",
+    type=click.Choice(["cisco"]),
+    help="Also run the scanner that you installed (cisco: `skill-scanner`), in a sandbox without network or keys.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings, too.")
 @click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code scanning.")
 @options.runs_dir("Where measurements of `trigger` are, for --among.")
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 def command(
     skills: tuple[Path, ...],
     among: tuple[Path, ...],
+    scanner: str | None,
     strict: bool,
     sarif: Path | None,
     runs_dir: str | None,
@@ -43,7 +49,8 @@ def command(
     """Check skills for danger, the specification, agents and quality. Calls no model.
 
     SKILL is the folder of a skill, a file in it, or a folder of skills. Default: the setting `skills_dir`. Exit code: 1
-    on a danger or an error, 2 where a skill cannot be searched. No findings does not mean safe.
+    on a danger or an error, 2 where a skill cannot be searched, 3 where the scanner fails. No findings does not mean
+    safe.
     """
     from upskill.workflows.lint_skill import all_rules, folders_of, lint, read_others
 
@@ -53,7 +60,12 @@ def command(
     named = skills or (Path(settings.skills_dir),)
     folders = list(folders_of(named))
     others = read_others(among, runs_dir=Path(settings.runs_dir)) if among else None
-    results = [lint(folder, others=others) for folder in folders]
+    scan = None
+    if scanner is not None:
+        from upskill.workflows.outside_scanner import find_cisco
+
+        scan = find_cisco()
+    results = [lint(folder, others=others, scan=scan) for folder in folders]
     if sarif is not None:
         from upskill import __version__
         from upskill.reporting.sarif import sarif_text
@@ -62,7 +74,7 @@ def command(
     if as_json:
         from upskill.reporting.lint_table import lint_json
 
-        print_json(lint_json(results))
+        print_json(lint_json(results, scanner=scanner))
     elif not results:
         print_lines("nothing to lint: these files belong to no skill", err=True)
     else:

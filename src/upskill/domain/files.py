@@ -1,21 +1,31 @@
-"""Files of a case or of an answer: which names they may have, and how files and answers are written as JSON.
+"""Files of a skill, a case or an answer: which names they may have, and how files and answers are written as JSON.
 
 A file is stored as text, or as base64 where it is none. A name that passes here is safe to write to.
 """
 
 import base64
 import binascii
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
+from unicodedata import name as character_name
+from unicodedata import normalize
 
 from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Json
-from upskill.domain.text import decoded
+from upskill.domain.skill import NEVER_PART_OF_A_SKILL
+from upskill.domain.text import HIDDEN, decoded
 
 MOST_CHARACTERS = 240
 MOST_FILES = 200
 MOST_BYTES = 4 * 2**20
 """All files of one case, or of one answer, together."""
+_MOST_NAME_BYTES = 255
+_DEVICE = re.compile(r"(?i:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)\d) *(?:\.|\Z)")
+_NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]|[. ]\Z|\A ')
+_WORD = re.compile(r"[^\W\d_]+")
+_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC"})
+_NOT_ANYWHERE = frozenset(map(str.casefold, NEVER_PART_OF_A_SKILL))
 
 
 def path_problem(path: str) -> str | None:
@@ -36,6 +46,45 @@ def path_problem(path: str) -> str | None:
     if "" in parts or "." in parts:
         return "has a part that is empty or a dot"
     return None
+
+
+def shared_path_problem(path: str) -> str | None:
+    """Why a file or folder of a skill that others get cannot have this path, in words that follow it; `None` if it can.
+
+    Every system must be able to hold it, and nobody may take it for another. Letters of any one alphabet are fine.
+    """
+    if problem := path_problem(path):
+        return problem
+    parts = path.split("/")
+    if any(len(part.encode()) > _MOST_NAME_BYTES for part in parts):
+        return f"has a part of more than {_MOST_NAME_BYTES} bytes"
+    if any(part.casefold() in _NOT_ANYWHERE for part in parts):
+        return "is never part of a skill"
+    if any(map(_DEVICE.match, parts)):
+        return "is the name of a device on Windows"
+    if any(map(_NOT_ON_WINDOWS.search, parts)):
+        return "cannot be a file on Windows"
+    if HIDDEN.search(path) or "\u2800" in path:
+        return "holds a character that cannot be seen"
+    if (plain := normalize("NFKC", path)) != path:
+        return f"is another way to write {plain!r}"
+    if any(len(_ALPHABETS & {character_name(c, "").split(" ")[0] for c in word}) > 1 for word in _WORD.findall(path)):
+        return "mixes letters of two alphabets in one word"
+    return None
+
+
+def name_clashes(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Files or folders whose names are one on some systems: they differ only by case or by how a letter is written."""
+    known: dict[str, str] = {}
+    told: set[str] = set()
+    for path in paths:
+        for name in (*folders_of(path), path):
+            other = known.setdefault(normalize("NFKC", normalize("NFKC", name).casefold()), name)
+            if other != name:
+                if name not in told:
+                    yield other, name
+                told.add(name)
+                break
 
 
 def folders_of(path: str) -> list[str]:

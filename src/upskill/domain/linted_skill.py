@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 from upskill.domain.finding import SEVERITIES, Finding, Severity
 
+LIMITS = (
+    "Static rules only: instructions in ordinary words and programs that are fetched later are not judged. "
+    "Read a skill before you use it."
+)
+"""What no finding and no lack of one can say."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LintResult:

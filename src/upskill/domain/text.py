@@ -10,6 +10,11 @@ MINUS = "\N{MINUS SIGN}"
 _NEXT_TO_ZERO = 0.0005
 LONGEST_LINE = 400
 """Characters of foreign text in a message."""
+HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Characters that nobody sees."""
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

@@ -8,16 +8,15 @@ from rich.text import Text
 
 from upskill.domain.case import Json
 from upskill.domain.finding import Finding, Severity
-from upskill.domain.linted_skill import LintResult, counted
+from upskill.domain.linted_skill import LIMITS, LintResult, counted
 from upskill.domain.text import count
 from upskill.reporting.lines import print_lines
 
 LINT_SCHEMA = "upskill.lint/1"
-NOT_SAFE = "No danger was found. That does not mean safe: the rules match known text. Read a skill before you use it."
 _STYLES: dict[Severity, str] = {"danger": "bold dark_orange", "error": "bold", "warning": "", "caution": "dim"}
 
 
-def lint_json(results: Sequence[LintResult]) -> Json:
+def lint_json(results: Sequence[LintResult], *, scanner: str | None = None) -> Json:
     """The one object of `upskill lint --json`. Keys are a promise: added, never changed."""
     all_findings = [one for result in results for one in result.findings]
     return {
@@ -37,6 +36,8 @@ def lint_json(results: Sequence[LintResult]) -> Json:
             "refused": sum(result.refused is not None for result in results),
             **{str(one): number for one, number in counted(all_findings).items()},
         },
+        "scanner": scanner,
+        "limits": LIMITS,
     }
 
 
@@ -51,8 +52,8 @@ def show_findings(results: Sequence[LintResult], console: Console, *, quiet: boo
     for result in searched:
         _show(result, console, quiet=quiet)
     print_lines([Text(counts_line(results))], console)
-    if not any(result.dangers for result in results):
-        print_lines([Text(NOT_SAFE, style="dim")], console)
+    found = "" if any(result.dangers for result in results) else "No danger was found. That does not mean safe. "
+    print_lines([Text(found + LIMITS, style="dim")], console)
 
 
 def _show(result: LintResult, console: Console, *, quiet: bool) -> None:

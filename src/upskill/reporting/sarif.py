@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from upskill.domain.case import Json
 from upskill.domain.finding import Finding, RuleInfo, Severity
-from upskill.domain.linted_skill import LintResult
+from upskill.domain.linted_skill import LIMITS, LintResult
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 VERSION = "2.1.0"
@@ -54,7 +54,10 @@ def _invocation(results: Sequence[LintResult]) -> Json:
     refused = [result.refused for result in results if result.refused is not None]
     return {
         "executionSuccessful": not refused,
-        "toolExecutionNotifications": [{"level": "error", "message": {"text": message}} for message in refused],
+        "toolExecutionNotifications": [
+            {"level": level, "message": {"text": message}}
+            for level, message in (*(("error", message) for message in refused), ("note", LIMITS))
+        ],
     }
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from upskill.domain import Skill
+from upskill.domain.files import shared_path_problem
 from upskill.domain.skill import (
     EVIDENCE_FILES,
     MOST_SHARED_BYTES,
@@ -13,12 +14,12 @@ from upskill.domain.skill import (
     SKILL_FILE,
     is_skill_name,
 )
-from upskill.domain.text import on_one_line
+from upskill.domain.text import count, on_one_line
 from upskill.errors import SkillInvalid, UsageError
 from upskill.storage.evidence import MOST_EVIDENCE_BYTES
 from upskill.storage.folder_changes import NewFile
 from upskill.storage.plain_files import read_plain
-from upskill.storage.skill_files import find_files
+from upskill.storage.skill_files import MOST_PROBLEMS, find_files
 from upskill.storage.skills import read_skill
 
 
@@ -49,6 +50,13 @@ def read_shared_skill(folder: Path) -> SharedSkill:
         raise SkillInvalid(
             on_one_line(f"{folder}: the name {written!r} in SKILL.md is not valid, so agents would refuse the skill"),
             hint=NAME_RULE,
+        )
+    paths = (skill.name, *(file.path for file in skill.files))
+    if problems := [on_one_line(f"{path!r} {problem}") for path in paths if (problem := shared_path_problem(path))]:
+        raise SkillInvalid(
+            on_one_line(f"{folder}: {count(len(problems), 'name')} that not every system can hold, or that deceive"),
+            problems=problems[:MOST_PROBLEMS],
+            hint="rename them",
         )
     size = sum(file.size for file in skill.files)
     if len(skill.files) > MOST_SHARED_FILES or size > MOST_SHARED_BYTES:

@@ -10,6 +10,7 @@ import stat
 import tarfile
 from pathlib import Path, PurePosixPath
 
+from upskill.domain.files import shared_path_problem
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
@@ -78,8 +79,8 @@ def _own_cases(root: Path) -> list[tuple[str, Path]]:
 
 
 def _entry(file: FoundFile, *, most: int) -> tuple[tarfile.TarInfo, bytes]:
-    if whole_characters(file.path) != file.path:
-        raise UsageError(f"{on_one_line(file.path)}: the name is not UTF-8", hint="rename it")
+    if problem := _name_problem(file.path):
+        raise UsageError(on_one_line(f"{file.path!r} {problem}"), hint="rename it")
     try:
         with file.source.open("rb") as opened:
             data = opened.read(most + 1)
@@ -110,8 +111,9 @@ def _members(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
             )
         parts = PurePosixPath(member.name).parts
         in_place = (parts[:1] == ("skill",) and len(parts) > 2) or (parts[:1] == ("cases",) and len(parts) == 2)
-        plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse and "\0" not in member.name
-        if not (plain and in_place) or ".." in parts or "/".join(parts) != member.name or member.name in names:
+        plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse
+        in_place = in_place and "/".join(parts) == member.name and _name_problem(member.name) is None
+        if not (plain and in_place) or member.name in names:
             raise EngineError(f"the archive of the skill holds a file that does not belong there: {_shown(member)}")
         names.add(member.name)
         members.append(member)
@@ -119,6 +121,11 @@ def _members(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
     if len(skills) != 1 or sum(name.startswith("cases/") for name in names) > 1:
         raise EngineError("the archive does not hold one skill and at most one case file")
     return members
+
+
+def _name_problem(path: str) -> str | None:
+    """Why a file is not archived under this path; its first part is ours."""
+    return shared_path_problem(path.partition("/")[2])
 
 
 def _shown(member: tarfile.TarInfo) -> str:

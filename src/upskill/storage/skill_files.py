@@ -7,14 +7,14 @@ import errno
 import hashlib
 import os
 import stat
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from upskill.domain import SkillFile
+from upskill.domain.files import name_clashes
 from upskill.domain.skill import CARD_FILE, EVIDENCE_FILE, EVIDENCE_FILES, NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
 from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, SkillInvalid
@@ -39,7 +39,10 @@ def find_files(root: Path, problems: list[str]) -> list[FoundFile]:
     """All files of a skill, sorted by name. `root` must be resolved; what is refused is told in `problems`."""
     walk = _Walk(root=root, problems=problems)
     walk.enter(root, PurePosixPath(), frozenset({root}))
-    _require_portable(walk.found, problems)
+    problems += [
+        f"{path}: differs from {other} only by case, which not every file system supports"
+        for other, path in name_clashes(file.path for file in walk.found)
+    ]
     return sorted(walk.found)
 
 
@@ -146,14 +149,6 @@ def _why(error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return "a link to itself"
     return f"cannot be read ({error.strerror})"
-
-
-def _require_portable(found: Iterable[FoundFile], problems: list[str]) -> None:
-    folded: dict[str, str] = {}
-    for file in found:
-        other = folded.setdefault(unicodedata.normalize("NFC", file.path).casefold(), file.path)
-        if other != file.path:
-            problems.append(f"{file.path}: differs from {other} only by case, which not every file system supports")
 
 
 def require_inside(folder: Path, path: Path) -> None:

@@ -1,16 +1,14 @@
 """The rules for a draft, checked before anything is written: names, sizes, paths, secrets. Repairs only a name."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterator
 
 from upskill.domain import Draft, estimate_tokens
-from upskill.domain.files import clash, path_problem
+from upskill.domain.files import clash, name_clashes, shared_path_problem
 from upskill.domain.skill import (
     MOST_CHARACTERS,
     MOST_HANDED_BYTES,
     MOST_HANDED_FILES,
-    NEVER_PART_OF_A_SKILL,
     NOT_FOR_STUDENTS,
     SKILL_FILE,
     SPECIFIED_FIELDS,
@@ -25,9 +23,6 @@ MOST_BODY_TOKENS = 5_000
 MOST_BODY_LINES = 500
 MOST_NAME, MOST_DESCRIPTION = MOST_CHARACTERS["name"], MOST_CHARACTERS["description"]
 _NOT_PARTS = NOT_FOR_STUDENTS | {SKILL_FILE.casefold()}
-_NOT_ANYWHERE = frozenset(map(str.casefold, NEVER_PART_OF_A_SKILL))
-_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
-_OTHER_SYSTEMS = re.compile(r'[<>:"|?*]')
 _HIDDEN = re.compile(
     "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
@@ -89,27 +84,15 @@ def name_problems(name: str) -> list[str]:
         return [f"the name has {len(name)} characters; at most {MOST_NAME} are allowed"]
     if not is_skill_name(name):
         return [f"the name {name!r} may have only letters a-z, digits and single hyphens between them"]
-    if name in _DEVICES:
-        return [f"the name {name!r} is that of a device on Windows; choose another"]
-    return []
+    problem = shared_path_problem(name)
+    return [f"the name {name!r} {problem}; choose another"] if problem else []
 
 
 def file_problem(path: str) -> str | None:
     """Why a file of a skill cannot have this path, in words that follow the path; `None` if it can."""
-    if problem := path_problem(path):
-        return problem
-    parts = path.casefold().split("/")
-    if parts[0] in _NOT_PARTS:
+    if path.casefold().split("/")[0] in _NOT_PARTS:
         return "is not for a draft to write"
-    if any(part in _NOT_ANYWHERE for part in parts):
-        return "is never part of a skill"
-    if any(part.split(".")[0].strip() in _DEVICES for part in parts):
-        return "is the name of a device on Windows"
-    if _OTHER_SYSTEMS.search(path) or any(part.endswith((".", " ")) for part in parts):
-        return "cannot be a file on every system"
-    if without_hidden(path) != path:
-        return "holds a character that cannot be seen"
-    return None
+    return shared_path_problem(path)
 
 
 def wishes(draft: Draft, *, also: Collection[str] = ()) -> list[str]:
@@ -160,14 +143,11 @@ def _body_problems(body: str, *, sized: bool) -> list[str]:
 
 
 def _file_problems(draft: Draft) -> Iterator[str]:
-    seen: dict[str, str] = {}
     for path in sorted(draft.files):
         if problem := file_problem(path):
             yield f"the path {path!r} {problem}"
-        key = unicodedata.normalize("NFC", path).casefold()
-        if key in seen:
-            yield f"the paths {seen[key]!r} and {path!r} are one file on some systems"
-        seen[key] = path
+    for other, path in name_clashes(sorted(draft.files)):
+        yield f"the paths {other!r} and {path!r} are one on some systems"
     if folder := clash(set(draft.files)):
         yield f"the path {folder!r} is a file and a folder at once"
     if len(draft.files) > MOST_HANDED_FILES or sum(map(len, draft.files.values())) > MOST_HANDED_BYTES:

@@ -1,7 +1,7 @@
 """Search skill folders for whatever a person should know before an agent reads them. Calls no model."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from upskill.shipping.lint.rules import RULES as LINT_RULES
 from upskill.shipping.lint.rules import in_order, skill_head
 from upskill.storage.linted_folder import read_folder, skill_folders
 
+Scan = Callable[[FolderContents], Sequence[Finding]]
+"""What an outside scanner finds in one skill. Raises where it has no whole answer."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Others:
@@ -26,8 +29,9 @@ class Others:
     runs_dir: Path | None = None
 
 
-def lint(folder: Path, *, others: Others | None = None) -> LintResult:
-    """Every finding in one skill folder, whatever is in it. Too large a folder is refused, not searched."""
+def lint(folder: Path, *, others: Others | None = None, scan: Scan | None = None) -> LintResult:
+    """Every finding in one skill folder, whatever is in it, also of an outside scanner. Too large a folder is refused,
+    not searched."""
     shown = folder.as_posix()
     try:
         contents = read_folder(folder)
@@ -38,6 +42,8 @@ def lint(folder: Path, *, others: Others | None = None) -> LintResult:
     if others is not None and skill.description:
         instead = _loaded_instead(others.runs_dir, skill.name)
         found = in_order((*found, *others.catalogue.find(skill, line=line, instead=instead)))
+    if scan is not None:
+        found = in_order((*found, *scan(contents)))
     return LintResult(folder=shown, name=skill.name, digest=contents.digest, findings=tuple(found))
 
 

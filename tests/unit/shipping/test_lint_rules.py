@@ -190,10 +190,10 @@ def test_what_is_no_ordinary_file_is_found_with_the_target_of_a_link() -> None:
     found = _found(HEAD + "Text\n", unusual=unusual)
     assert [(one.rule, one.severity) for one in found] == [
         ("link-out-of-folder", "danger"),
+        ("file-name-not-utf8", "danger"),
         ("special-file", "danger"),
         ("broken-link", "error"),
         ("circular-link", "error"),
-        ("file-name-not-utf8", "error"),
         ("hard-link", "caution"),
         ("skipped-folder", "caution"),
     ]
@@ -203,10 +203,10 @@ def test_what_is_no_ordinary_file_is_found_with_the_target_of_a_link() -> None:
 def test_names_that_other_systems_cannot_hold() -> None:
     files = {"Read.txt": "1", "read.txt": "2", "aux.md": "3", "what?.md": "4"}
     found = _found(HEAD + "Read.txt, read.txt, aux.md, what?.md\n", files)
-    assert [(one.rule, one.excerpt) for one in found if one.rule != "unreferenced-file"] == [
-        ("names-differ-by-case", "Read.txt and read.txt"),
-        ("file-name-not-portable", "aux.md"),
-        ("file-name-not-portable", "what?.md"),
+    assert [(one.severity, one.rule, one.excerpt) for one in found if one.rule != "unreferenced-file"] == [
+        ("danger", "file-name-not-portable", "aux.md"),
+        ("danger", "names-differ-by-case", "Read.txt and read.txt"),
+        ("danger", "file-name-not-portable", "what?.md"),
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.errors import EngineError, UpskillError
+from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.storage import read_skill
 from upskill.storage.skill_archive import archive_bytes, archive_digest, extract_archive
 
@@ -83,6 +83,16 @@ def test_a_skill_that_leads_elsewhere_is_not_packed(tmp_path: Path) -> None:
         archive_bytes(skill)
 
 
+@pytest.mark.parametrize("name", ["CON.md", "..\\x.md", "gnp.\u202eexe", "ｆｕｌｌ.md"])
+def test_a_file_that_not_every_system_can_hold_is_not_packed(tmp_path: Path, name: str) -> None:
+    skill = a_skill(tmp_path / "in")
+    (skill / name).write_text("x")
+    with pytest.raises(UsageError) as caught:
+        archive_bytes(skill)
+    assert caught.value.message.isprintable()
+    assert "sums/" in caught.value.message
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -102,6 +112,9 @@ def test_a_skill_that_leads_elsewhere_is_not_packed(tmp_path: Path) -> None:
         pytest.param(tar_of(GOOD, ("skill/sums/x", b"", {"type": tarfile.CHRTYPE})), id="device"),
         pytest.param(tar_of(GOOD, ("skill/sums/x/", b"", {"type": tarfile.DIRTYPE})), id="folder"),
         pytest.param(tar_of(("skill/sums//SKILL.md", b"", {})), id="two slashes"),
+        pytest.param(tar_of(("./skill/sums/SKILL.md", b"", {})), id="a dot"),
+        pytest.param(tar_of(GOOD, ("skill/sums/..\\x.md", b"", {})), id="dots of Windows"),
+        pytest.param(tar_of(GOOD, ("skill/sums/gnp.\u202eexe", b"", {})), id="a name that deceives"),
         pytest.param(tar_of(("skill/sums/x", b"", {"pax_headers": {"size": "-512"}})), id="negative size"),
         pytest.param(tar_of(("skill/sums/x", b"", {"pax_headers": {"size": "9" * 30}})), id="endless size"),
         pytest.param(

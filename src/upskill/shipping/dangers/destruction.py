@@ -52,6 +52,6 @@ cover_tracks = finder(
     ),
     pattern(
         "wevtutil journalctl /var/log auth.log",
-        r"\bwevtutil cl\b|\bjournalctl --vacuum-(?:time|size)=[01]\w*|\b(?:rm|shred|truncate)\b[^\n]{0,60}/var/log\b|>\s*/var/log/\S+",
+        r"\bwevtutil cl\b|\bjournalctl --vacuum-(?:time|size)=[01]\w*|\b(?:rm|shred|truncate)\b[^\n]{0,60}/var/log\b|(?<!>)>\s*/var/log/\S+",
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from upskill.domain.fences import Fence, fence_after
-from upskill.domain.text import decoded
+from upskill.domain.text import HIDDEN, decoded
 
 MOST_CHARACTERS = 100_000
 """Of a longer file only so much is searched; the file itself is a finding then."""
@@ -50,11 +50,6 @@ _COMMENTED = re.compile(r"^[ \t]*(?:#|//|--|/\*|;|rem)[ \t]|\"\"\"|'''", re.MULT
 _WRAPPED = re.compile(r"(?<=\S)\n[ \t]+(?=[^\s\-*+>#|`~<\d])")
 """A line of a paragraph that goes on with an indent, as in an item of a list."""
 _QUOTED_INTRO = re.compile(r"\b(?:sentences?|texts?|messages?|phrases?|orders?|such as|like|examples?|attempts?)\b")
-HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
-    "\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-"""Characters that nobody sees."""
 LOOK_ALIKE = str.maketrans(
     "АаВЕеНІіЈјКМОоРрСсТуХхЅѕԁһԛԝΑαΒΕΖΗΙιΚΜΝνΟοΡρΤΥυΧ", "AaBEeHIiJjKMOoPpCcTyXxSsdhqwAaBEZHIiKMNvOoPpTYuX"
 )

@@ -4,7 +4,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from upskill.shipping.dangers.file_text import HIDDEN, FileText, Hit, is_prose
+from upskill.domain.text import HIDDEN
+from upskill.shipping.dangers.file_text import FileText, Hit, is_prose
 from upskill.shipping.dangers.instructions import AGAINST, HIDING, addresses_agent, orders_agent
 
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")

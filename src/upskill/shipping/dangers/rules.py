@@ -181,7 +181,7 @@ RULES = (
          reason="It changes what an agent is told or allowed in other sessions.", remedy="Leave agent settings to the user."),
     Rule(id="start-up-file", severity="danger", find=persistence.start_up_files,
          reason="It changes what runs whenever a shell starts.", remedy="Show the line to the user instead."),
-    Rule(id="scheduled-job", severity="danger", find=persistence.scheduled_jobs,
+    Rule(id="scheduled-job", severity="caution", find=persistence.scheduled_jobs,
          reason="It makes something run later, unobserved.", remedy="Leave scheduling to the user."),
     Rule(id="hook", severity="danger", find=persistence.hooks_and_keys,
          reason="It installs a hook, a key or a helper that acts later.", remedy="Leave that to the user."),

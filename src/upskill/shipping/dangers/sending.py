@@ -110,16 +110,6 @@ _PRIVATE = (
         r"|conversation history|what the user (?:said|asked|typed)|(?:whole|entire|full) (?:repository|codebase|source|workspace|project|home)|source code|private repositor(?:y|ies)|everything in (?:the )?(?:home|project|workspace))\b",
     ),
 )
-_DESCRIBED = (
-    r"\b(?:shell|command|terminal|bash|zsh)(?:'s)? history\b|\bhistory files?\b|\brecent commands of (?:the )?(?:user|person)\b",
-    r"\bssh (?:private )?keys?\b|\bfolder where ssh\b|\bssh (?:folder|directory|material)\b|\bprivate keys?\b",
-    r"\b(?:profile|credentials?|configuration|session|token) files? of (?:the )?(?:\w+ )?(?:cloud|aws|azure|gcp|tools?)\b|\bcloud (?:profiles?|credentials?|logins?|sessions?)\b",
-    r"\bbrowser (?:profiles?|cookies|passwords|history|sessions?)\b|\bsaved passwords\b|\bkey ?chain\b|\bpassword (?:store|manager|vault|database)\b",
-    r"\b(?:notes|files|papers|letters) in the (?:documents|home|downloads|desktop) folder\b|\b(?:documents|home|desktop) (?:folder|directory) of the (?:user|person)\b",
-    r"\b(?:mailbox|inbox|e-?mails|contacts|address book|calendar|clipboard|photos) of (?:the )?(?:user|person)\b|\bthe (?:user|person)'?s (?:mailbox|inbox|e-?mails|contacts|clipboard)\b",
-)
-"""Private things by a description. One alone is ordinary; two that are sent somewhere are not."""
-_DESCRIBED_AS = tuple(re.compile(one) for one in _DESCRIBED)
 _STRONG_NAMED = (pattern(".", rf"[~\"'/\s]{credentials.STRONG}"),)
 _TO_ADDRESS = re.compile(
     rf"(?:\b(?:to|into|at|an|nach|auf|à|sur|vers|a|hacia|en|para|na|в|на|к|por|via)\s+|[到至给向]\s*)[<(\"']?https?://(?!{_LOOPBACK})|https?://[^\s、。]{{3,200}}\s*[へに]"
@@ -171,7 +161,6 @@ def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
     for file, sends in zip(files, said, strict=True):
         yield from _sent_private(file, sends)
         yield from _named_together(file)
-        yield from _sent_described(file, sends)
     outward = next(_outward(files, said), None)
     if outward is None:
         return
@@ -194,16 +183,6 @@ def _dumped_and_sent(files: Sequence[FileText]) -> Iterator[Hit]:
     for file in files:
         if not is_prose(file.path) and any(True for _ in matches(file, _CALLS, prose=False)):
             yield from (file.hit(position) for position in matches(file, credentials.DUMPS, prose=False))
-
-
-def _sent_described(file: FileText, sends: Sequence[int]) -> Iterator[Hit]:
-    """A file whose prose names private things of two kinds, and sends data out."""
-    if all(file.is_quoted(position) for position in sends):
-        return
-    named = [found.start() for one in _DESCRIBED_AS if (found := one.search(file.prose)) is not None]
-    places = [position for position in named if not file.is_quoted(position)]
-    if len(places) >= 2:
-        yield file.hit(min(places), quoted=False)
 
 
 def network_calls(files: Sequence[FileText]) -> Iterator[Hit]:

@@ -1,15 +1,11 @@
 """What a folder holds besides ordinary files: links, pipes, names that other systems cannot hold."""
 
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
+from upskill.domain.files import name_clashes, shared_path_problem
 from upskill.domain.finding import Finding, Severity
 from upskill.domain.folder_contents import FolderContents, UnusualEntry, UnusualKind
 from upskill.shipping.lint.rule import LintRule
-
-_RESERVED = re.compile(r"(?i:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)")
-_NOT_ON_WINDOWS = re.compile(r"[<>:\"|?*\\\x00-\x1f]|[. ]\Z")
 
 
 def _rule(id: str, severity: Severity, reason: str, remedy: str) -> LintRule:
@@ -44,7 +40,7 @@ SPECIAL_FILE = _rule(
 )
 UNREADABLE = _rule("cannot-be-read", "error", "The file cannot be read, so it was not searched.", "Allow reading it.")
 NOT_UTF8 = _rule(
-    "file-name-not-utf8", "error", "The name is not UTF-8, and many programs cannot open it.", "Rename it."
+    "file-name-not-utf8", "danger", "The name is not UTF-8, and many programs cannot open it.", "Rename it."
 )
 TOO_DEEP = _rule(
     "nested-folders", "error", "It is nested more than 20 folders deep and was not searched.", "Move it up."
@@ -60,11 +56,13 @@ SKIPPED = _rule(
 )
 CASE_CLASH = _rule(
     "names-differ-by-case",
-    "error",
-    "On macOS and Windows both names are one file, so one of them is lost.",
+    "danger",
+    "On macOS and Windows both names are one, so one file replaces the other, or hides in its folder.",
     "Rename one of them.",
 )
-NOT_PORTABLE = _rule("file-name-not-portable", "warning", "Windows cannot hold a file of this name.", "Rename it.")
+NOT_PORTABLE = _rule(
+    "file-name-not-portable", "danger", "Not every system can hold this name, or it looks like another.", "Rename it."
+)
 _BY_KIND: dict[UnusualKind, LintRule] = {
     "link-out": LINK_OUT,
     "link-to-cases": LINK_TO_CASES,
@@ -84,6 +82,8 @@ RULES = (SKILL_MISSING, *_BY_KIND.values(), CASE_CLASH, NOT_PORTABLE)
 def find(contents: FolderContents) -> Iterator[Finding]:
     """What is no ordinary file, and names that not every system can hold."""
     yield from map(_unusual, contents.unusual)
+    if problem := shared_path_problem(contents.name):
+        yield NOT_PORTABLE.at(1, contents.name, reason=f"The name of the folder {problem}.")
     yield from _names(sorted(contents.files))
 
 
@@ -94,10 +94,8 @@ def _unusual(entry: UnusualEntry) -> Finding:
 
 
 def _names(paths: Sequence[str]) -> Iterator[Finding]:
-    folded: dict[str, str] = {}
+    for other, path in name_clashes(paths):
+        yield CASE_CLASH.at(1, f"{other} and {path}", file=path)
     for path in paths:
-        other = folded.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
-        if other != path:
-            yield CASE_CLASH.at(1, f"{other} and {path}", file=path)
-        if any(_RESERVED.match(part) or _NOT_ON_WINDOWS.search(part) for part in path.split("/")):
-            yield NOT_PORTABLE.at(1, path, file=path)
+        if problem := shared_path_problem(path):
+            yield NOT_PORTABLE.at(1, path, file=path, reason=f"This name {problem}.")
