@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
-Kind = Literal["agent", "browser", "container", "git", "opencode", "sandbox", "scanner", "worker"]
+Kind = Literal["agent", "browser", "container", "git", "opencode", "sandbox", "worker"]
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _NETWORK = (*_PROXIES, *map(str.upper, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE")
 _PERSON = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
@@ -26,7 +26,6 @@ ENVIRONMENTS: Mapping[Kind, tuple[str, ...]] = {
     "git": (*_PERSON, *_NETWORK, "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL"),
     "opencode": (*_PERSON, *_XDG),
     "sandbox": (),
-    "scanner": ("LANG",),
 }
 """What each kind sees beside a search path; none of it is a key. A `worker` is upskill itself, and sees everything."""
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin")

@@ -5,7 +5,6 @@ whole answer is an error: no answer is never "no findings".
 """
 
 import json
-import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -16,9 +15,9 @@ from upskill.domain.folder_contents import FolderContents
 from upskill.domain.skill import SKILL_FILE, is_skill_name
 from upskill.domain.text import on_one_line, shortened
 from upskill.errors import EngineError
+from upskill.processes import find_program
 from upskill.redaction import redactor_from
 from upskill.sandbox import WORKSPACE, FileRefused, Limits, Mount, SandboxSpec, open_sandbox, require_sandbox
-from upskill.trials.coding_agents.program import _search_path  # one place decides
 from upskill.workflows.lint_skill import Scan
 
 PROGRAM, PACKAGE = "skill-scanner", "cisco-ai-skill-scanner"
@@ -45,7 +44,7 @@ _LIMITS = Limits(
 
 def find_cisco(*, seconds: float = SECONDS) -> Scan:
     """The scanner on the search path, ready to run in a sandbox. Raises `EngineError`, `SandboxUnavailable`."""
-    found = shutil.which(PROGRAM, path=_search_path())
+    found = find_program(PROGRAM)
     hint = f"install it in an environment of its own, e.g. `uv tool install {PACKAGE}`"
     if found is None:
         raise EngineError(f"--scanner cisco: the program `{PROGRAM}` is not installed", hint=hint)
