@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Write the text of the comment and of the step summary: what `upskill eval` wrote, or why it wrote nothing, and below it
-# deleted skills, the link to the reports and the command. It is printed, too.
+# Write the text of the comment and of the step summary: first what the change does to its own judge, then what
+# `upskill eval` wrote, or why it wrote nothing, and below it the link to the reports and the command. It is printed, too.
 #
 #   GATE_OUT         the folder of the other scripts; body.md is written there
 #   GATE_REPORT_URL  where the reports are; empty for none
@@ -24,10 +24,10 @@ why_nothing() {
   local code
   code=$(cat -- "$GATE_OUT/eval.code" 2>/dev/null || true)
   if [ ! -s "$GATE_OUT/changed.nul" ]; then
-    printf '%s\n### upskill: no skill is changed\n' "$marker"
+    printf '### upskill: no skill is changed\n'
     return
   fi
-  printf '%s\n### upskill: the skills were not measured\n\n' "$marker"
+  printf '### upskill: the skills were not measured\n\n'
   case $code in
     '') printf 'The evaluation did not start: an earlier step failed.\n' ;;
     3) printf 'The evaluation failed (exit code 3). On a pull request from a fork, secrets such as keys are missing.\n' ;;
@@ -39,22 +39,38 @@ why_nothing() {
   fi
 }
 
-deleted_skills() {
-  [ -s "$GATE_OUT/deleted.nul" ] || return 0
-  local folder names=() shown
-  while IFS= read -r -d '' folder; do names+=("$folder"); done <"$GATE_OUT/deleted.nul"
-  printf '\nDeleted:'
-  for folder in "${names[@]:0:20}"; do
-    shown=${folder//[!A-Za-z0-9._\/ -]/?}
-    printf ' \x60%s\x60' "${shown:0:100}"
+# The paths of a list as code, few and short, so that one line holds them all.
+names() {
+  local path shown all=()
+  while IFS= read -r -d '' path; do all+=("$path"); done <"$1"
+  for path in "${all[@]:0:5}"; do
+    shown=${path//[!A-Za-z0-9._\/ -]/?}
+    printf '\x60%s\x60 ' "${shown:0:100}"
   done
-  [ "${#names[@]}" -le 20 ] || printf ' and %s more' "$((${#names[@]} - 20))"
-  printf '\n'
+  [ "${#all[@]}" -le 5 ] || printf 'and %s more ' "$((${#all[@]} - 5))"
+}
+
+# One line, above everything that a change could write.
+read_first() {
+  local list said=() part
+  for list in judges nested deleted; do
+    [ -s "$GATE_OUT/$list.nul" ] || continue
+    part=$(names "$GATE_OUT/$list.nul")
+    case $list in
+      judges) said+=("changes what judges it: $part(settings are read at the base, workflows are not)") ;;
+      nested) said+=("puts a skill inside a skill: $part") ;;
+      deleted) said+=("deletes ${part% }") ;;
+    esac
+  done
+  [ "${#said[@]}" -gt 0 ] || return 0
+  part=$(printf '%s; ' "${said[@]}")
+  printf '**This pull request %s**\n' "${part%; }"
 }
 
 {
-  if [ -s "$GATE_OUT/comment.md" ]; then cat -- "$GATE_OUT/comment.md"; else why_nothing; fi
-  deleted_skills
+  printf '%s\n' "$marker"
+  read_first
+  if [ -s "$GATE_OUT/comment.md" ]; then tail -n +2 -- "$GATE_OUT/comment.md"; else why_nothing; fi
   [ -z "${GATE_REPORT_URL:-}" ] || printf '\n[Reports with every answer](<%s>)\n' "${GATE_REPORT_URL//[<>[:space:]]/}"
   if [ -s "$GATE_OUT/command.txt" ]; then
     printf '\nTo reproduce it:\n\n'

@@ -50,6 +50,12 @@ class Gate:
         words = ["bash", str(ACTION / name)]
         return run_program(words, cwd=self.repository, env=self._environment() | self.variables | variables)
 
+    def upskill(self, *words: str, **variables: str) -> Done:
+        """Types a command at the top of the repository."""
+        return run_program(
+            ["upskill", *words], cwd=self.repository, env=self._environment() | self.variables | variables
+        )
+
     def folders(self, name: str) -> list[str]:
         """A NUL-separated list that a script wrote."""
         return (self.out / f"{name}.nul").read_bytes().decode().split("\0")[:-1]

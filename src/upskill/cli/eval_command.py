@@ -39,6 +39,7 @@ _HEEDED = frozenset(
         "among",
         "sandbox",
         "accept_findings",
+        "accept_changed_cases",
         "agent_bin",
         "models",
         "base_url",
@@ -100,6 +101,12 @@ class _Runs(click.ParamType[int | None]):
     help="Compare with an older version of the skill: as it was in a commit of its repository, or a folder.",
 )
 @click.option(
+    "--accept-changed-cases",
+    is_flag=True,
+    help="With --compare git:REF: measure the cases as they are now, though REF has others. Without it, cases that REF "
+    "has are measured as they are there, and no --require is met while one is changed or removed.",
+)
+@click.option(
     "--min-lift",
     type=float,
     metavar="X",
@@ -146,6 +153,7 @@ def command(
     agent_bin: Path | None,
     sandbox: "Backend",
     accept_findings: bool,
+    accept_changed_cases: bool,
     dry_run: bool,
     as_json: bool,
     verbose: bool,
@@ -191,6 +199,7 @@ def command(
                 settings=options.resolved(settings),
                 sandbox=sandbox,
                 accept_findings=accept_findings,
+                accept_changed_cases=accept_changed_cases,
                 agent_bin=agent_bin,
                 skill=skill,
                 case_file=case_file,
@@ -216,6 +225,7 @@ def command(
                 fresh=settings["store"] is False,
                 sandbox=sandbox,
                 accept_findings=accept_findings,
+                accept_changed_cases=accept_changed_cases,
                 among=read_among(among),
                 agent_bin=agent_bin,
             )

@@ -5,6 +5,7 @@ from typing import Literal
 
 from upskill.domain.evaluation import Evaluation, Purchase, Required
 from upskill.domain.finding import Finding
+from upskill.domain.skill_changes import NO_CASE_CHANGES, CaseChanges
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 
 SkillState = Literal["measured", "unchanged", "failed", "not started"]
@@ -33,6 +34,12 @@ class ComparedSkill:
     """Whether an older version was asked for and does not have this skill, so that it is measured against no skill."""
     changed: tuple[str, ...] = ()
     """The parts that differ from the older version: `description`, `body`, `frontmatter`, paths of other files."""
+    case_changes: CaseChanges = NO_CASE_CHANGES
+    """How its cases differ from those of the older version, also where the skill is unchanged."""
+    stand_ins: tuple[tuple[str, str], ...] = ()
+    """Names that a script or a model of a settings file answered for, as student or judge, each with what answered."""
+    required: Required | None = None
+    """The value of `--require`."""
     findings: tuple[Finding, ...] | None = None
     """What lint found in it; `None` where that was not searched."""
 
@@ -40,7 +47,9 @@ class ComparedSkill:
         """The exit code that this skill by itself gives the command."""
         if self.evaluation is not None:
             return self.evaluation.exit_code()
-        return EXIT_DONE if self.state == "unchanged" else EXIT_FAILED
+        if self.state != "unchanged":
+            return EXIT_FAILED
+        return EXIT_NOT_SHOWN if self.required is not None and self.case_changes.refused else EXIT_DONE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,12 +69,12 @@ class ComparedSkills:
         return tuple(one.evaluation for one in self.skills if one.evaluation is not None)
 
     def requiring(self, required: Required | None) -> "ComparedSkills":
-        """The same with something required of every skill that was measured."""
-        skills = tuple(
-            one if one.evaluation is None else replace(one, evaluation=replace(one.evaluation, required=required))
-            for one in self.skills
-        )
-        return replace(self, skills=skills)
+        """The same with something required of every skill."""
+        skills = []
+        for one in self.skills:
+            evaluation = None if one.evaluation is None else replace(one.evaluation, required=required)
+            skills.append(replace(one, evaluation=evaluation, required=required))
+        return replace(self, skills=tuple(skills))
 
     def exit_code(self) -> int:
         """The exit code of the command: interrupted, then no verdict, then a requirement that is not met."""

@@ -11,6 +11,7 @@ from upskill.domain.other_skills import OtherSkills
 from upskill.domain.plan import Design
 from upskill.domain.run_end import RunEnd, StudentEnd
 from upskill.domain.skill import Skill
+from upskill.domain.skill_changes import NO_CASE_CHANGES, CaseChanges
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
@@ -237,6 +238,8 @@ class Evaluation:
     """`None` without a judge."""
     others: OtherSkills | None = None
     """The skills that lay beside the measured one; `None` where none was asked for."""
+    case_changes: CaseChanges = NO_CASE_CHANGES
+    """How its cases differ from those of the older version in git. Kept by no record."""
 
     @property
     def interrupted(self) -> bool:
@@ -253,6 +256,7 @@ class Evaluation:
         shown = required is None or all(
             meets(required, verdict=report.verdict, claim=report.claim) for report in self.students
         )
+        shown = shown and (required is None or not self.case_changes.refused)
         clears = self.min_lift is None or all(report.clears for report in self.students)
         return EXIT_DONE if shown and clears else EXIT_NOT_SHOWN
 

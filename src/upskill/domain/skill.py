@@ -9,6 +9,8 @@ from upskill.domain.text import estimate_tokens, estimated_tokens
 
 SKILL_FILE = "SKILL.md"
 META_FILE = "skill_meta.json"
+CASE_FILES = (META_FILE, "evals/evals.json")
+"""Where the cases of a skill are, the first of them that has some."""
 META_FORMAT = "upskill.skill/1"
 EVIDENCE_FILE = "evidence.json"
 CARD_FILE = "evidence.md"

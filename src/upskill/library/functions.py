@@ -50,6 +50,7 @@ def evaluate(
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
     accept_findings: bool = False,
+    accept_changed_cases: bool = False,
     yes: bool = False,
     **settings: object,
 ) -> EvaluationResult:
@@ -78,6 +79,7 @@ def evaluate(
         among=among_of(among),
         agent_bin=None if agent_bin is None else Path(agent_bin),
         accept_findings=accept_findings,
+        accept_changed_cases=accept_changed_cases,
     )
 
     def work() -> EvaluationResult:
@@ -104,6 +106,7 @@ def resume(
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
     accept_findings: bool = False,
+    accept_changed_cases: bool = False,
     **settings: object,
 ) -> EvaluationResult:
     """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
@@ -124,6 +127,7 @@ def resume(
             among=among_of(among),
             agent_bin=None if agent_bin is None else Path(agent_bin),
             accept_findings=accept_findings,
+            accept_changed_cases=accept_changed_cases,
         )
         return _evaluated(evaluating.resume(Path(run), typed=typed, progress=Interruptible()))
 

@@ -38,6 +38,7 @@ def evaluate_skills(
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
     agent_bin: PathLike | None = None,
     accept_findings: bool = False,
+    accept_changed_cases: bool = False,
     yes: bool = False,
     **settings: object,
 ) -> SkillsResult:
@@ -69,6 +70,7 @@ def evaluate_skills(
             among=among_of(among),
             agent_bin=None if agent_bin is None else Path(agent_bin),
             accept_findings=accept_findings,
+            accept_changed_cases=accept_changed_cases,
         )
         progress = Interruptible()
         planned = plan_skills(folders, order, settings=chosen.values, progress=progress)

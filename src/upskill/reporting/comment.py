@@ -18,7 +18,7 @@ from upskill.reporting.glance.markdown_block import markdown_text
 from upskill.reporting.glance.names import names_by_model
 from upskill.reporting.glance.rows import rows_of
 from upskill.reporting.glance.text_dumbbell import UNICODE, drawn
-from upskill.reporting.requirements import not_met_line, requirements
+from upskill.reporting.requirements import not_met_line, skill_requirements
 from upskill.reporting.wording import USUAL, spent_on
 from upskill.reporting.worse_cases import WorseCase, worse_cases
 
@@ -31,6 +31,7 @@ _ACTS = re.compile(r"(?i)(?:[@#](?=\w)|:(?=//)|\bwww(?=\.))")
 """What GitHub makes a mention or a link of without being asked."""
 _COMMIT = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{32}\b")
 _BAR = 21
+_MOST_FIRST = 4
 _MOST_CASES, _MOST_FINDINGS, _MOST_PARTS = 20, 10, 12
 _NAME_CHARACTERS, _LINE_CHARACTERS = 80, 300
 _SEVERITIES = {"danger": "dangers", "error": "errors", "warning": "warnings", "caution": "cautions"}
@@ -57,7 +58,7 @@ def comment_text(
     """The whole comment, at most `MOST_CHARACTERS` long. The trials of an evaluation are gone through once."""
     rows = [_Row(skill=one, result=row) for one in skills if one.evaluation for row in rows_of(one.evaluation)]
     sections = [
-        "\n".join([MARKER, f"### {_title(skills)}", "", _sentences(skills, rows)]).rstrip(),
+        "\n".join([MARKER, *_read_first(skills), f"### {_title(skills)}", "", _sentences(skills, rows)]).rstrip(),
         _table(rows),
         _changes(skills),
         *(_worse(one, trials_of(one.evaluation)) for one in skills if one.evaluation is not None),
@@ -72,6 +73,27 @@ def comment_text(
 def _compares_versions(one: ComparedSkill) -> bool:
     """Whether the older side is an older version of the skill, not no skill."""
     return one.evaluation is not None and any(report.compared[1] == "previous" for report in one.evaluation.students)
+
+
+def _read_first(skills: Sequence[ComparedSkill]) -> list[str]:
+    """One line, above everything else, about what decides the verdict and could be forged; none where all is usual."""
+    answered = dict.fromkeys(pair for one in skills for pair in one.stand_ins)
+    said = [_stand_in(*pair) for pair in answered]
+    said = [*said[:_MOST_FIRST], *_more(said)]
+    cases = [f"cases of {_text(one.name)}: {_line(one.case_changes.words)}" for one in skills if one.case_changes.words]
+    said += [*cases[:_MOST_FIRST], *_more(cases)]
+    return [f"**Read first: {'; '.join(said)}**"] if said else []
+
+
+def _stand_in(name: str, model: str) -> str:
+    if not model.startswith("scripted/"):
+        return f"{_text(name)} stands for {_text(model)}"
+    whom = "not a model" if name == model else f"in place of {_text(name)}"
+    return f"a script answered{',' if name == model else ''} {whom}: {_text(model)}"
+
+
+def _more(said: Sequence[str]) -> list[str]:
+    return [f"{len(said) - _MOST_FIRST} more like these"] if len(said) > _MOST_FIRST else []
 
 
 def _verdicts(skill: ComparedSkill) -> set[str]:
@@ -111,7 +133,7 @@ def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> str:
     said += [
         f"{_text(one.name)}: {markdown_text(line)}."
         for one in skills
-        if one.evaluation is not None and (line := not_met_line(requirements(one.evaluation)))
+        if (line := not_met_line(skill_requirements(one)))
     ][:_MOST_FINDINGS]
     dangers = [one for one in skills if any(found.severity == "danger" for found in one.findings or ())]
     if dangers:

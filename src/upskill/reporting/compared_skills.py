@@ -19,7 +19,7 @@ from upskill.reporting.glance.terminal_block import aligned_rows, key_lines
 from upskill.reporting.glance.values import Glance, GlanceRow
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.lines import print_lines
-from upskill.reporting.requirements import requirements
+from upskill.reporting.requirements import skill_requirements
 from upskill.reporting.result_notes import result_notes
 from upskill.reporting.terminal import spent_words
 
@@ -56,6 +56,7 @@ def _skill_json(one: ComparedSkill) -> Json:
         "compared_with": one.compared_with,
         "commit": one.commit,
         "changed": list(one.changed),
+        "case_changes": {name: list(ids) for name, ids in one.case_changes.by_kind.items()},
         "problem": one.problem,
         "hint": one.hint,
         "evaluation": None if one.evaluation is None else evaluation_json(one.evaluation),
@@ -79,7 +80,7 @@ def unmet_words(found: ComparedSkills) -> str:
     """Everything that was required and is not met, in one line; empty where all is met."""
     unmet: dict[str, list[str]] = {}
     for one in found.skills:
-        for required in () if one.evaluation is None else requirements(one.evaluation):
+        for required in skill_requirements(one):
             if required.why is not None:
                 unmet.setdefault(required.what, []).append(f"{one.name}: {required.why}")
     return "; ".join(f"not met: {what}, {'; '.join(why)}" for what, why in unmet.items())

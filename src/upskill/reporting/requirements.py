@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.case import Json
+from upskill.domain.compared_skill import ComparedSkill
 from upskill.domain.evaluation import Required, meets
 from upskill.domain.generated import GenerateResult
+from upskill.domain.skill_changes import CaseChanges
+from upskill.domain.text import count
 from upskill.reporting.wording import points
 
 _UNMET = {"hurts": "is hurt", "no difference": "shows no difference", "cheaper": "is cheaper, but not better"}
@@ -41,11 +44,28 @@ def requirements(evaluation: Evaluation) -> tuple[Requirement, ...]:
             for report in evaluation.students
             if (why := _gap(required, report.student.name, report.verdict, report.claim)) is not None
         }
+        unmet |= _case_gap(evaluation.case_changes)
         found.append(Requirement(what=f"--require {required}", unmet=unmet))
     if (min_lift := evaluation.min_lift) is not None:
         unmet = {report.student.name: why for report in evaluation.students if (why := _lift_gap(min_lift, report))}
         found.append(Requirement(what=f"--min-lift {min_lift:g}", unmet=unmet))
     return tuple(found)
+
+
+def skill_requirements(one: ComparedSkill) -> tuple[Requirement, ...]:
+    """What was required of one of several skills; of an unchanged one, that its cases are unchanged too."""
+    if one.evaluation is not None:
+        return requirements(one.evaluation)
+    unmet = {} if one.required is None or one.state != "unchanged" else _case_gap(one.case_changes)
+    return (Requirement(what=f"--require {one.required}", unmet=unmet),) if unmet else ()
+
+
+def _case_gap(changes: CaseChanges) -> dict[str, str]:
+    if not changes.refused:
+        return {}
+    were = "was" if len(changes.refused) == 1 else "were"
+    what = f"{count(len(changes.refused), 'old case')} {were} changed or removed"
+    return {"": f"{what}; after reading the change, accept it with --accept-changed-cases"}
 
 
 def generate_requirements(generated: GenerateResult, required: Required | None) -> tuple[Requirement, ...]:

@@ -33,11 +33,12 @@ FREE_UP_TO = {"concurrency": 32, "max_output_tokens": 32_768}
 """Calls in flight can overshoot a cap, and so can one long answer: ordinary values need no trust."""
 WRITTEN = ("runs_dir", "skills_dir", "ledger")
 """Where files are written: outside the project that needs trust."""
-BELIEVED = ("ledger",)
+BELIEVED = ("ledger", "judge")
 """What verdicts rest on: it always needs trust."""
 MODELS = ("models", "judge", "teacher", "test_gen_model", "aliases")
-"""What can name a hand-off, which is a folder that questions are written to."""
+"""What can name a script, or a hand-off, which is a folder that questions are written to."""
 _HANDOFF = "handoff/"
+_SCRIPTED = "scripted/"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +84,8 @@ def _reason(name: str, value: object, *, mine: Mapping[str, object], folder: Pat
     if name in BELIEVED:
         return "verdicts would come from it"
     if name in MODELS:
+        if scripts := [one for one in _models_in(value) if one.strip().startswith(_SCRIPTED)]:
+            return f"{scripts[0]}: a script would answer in place of a model"
         outside = [one for one in _models_in(value) if _handoff_leaves(one, root=root, folder=folder)]
         return f"{outside[0]}: questions would be written outside the project" if outside else None
     limit = _limit(name, mine)

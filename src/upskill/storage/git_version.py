@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from upskill.domain.skill import NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS, SKILL_FILE
+from upskill.domain.skill import CASE_FILES, NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS, SKILL_FILE
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
 from upskill.processes import find_program, start
@@ -64,7 +64,7 @@ class GitVersion:
 def open_git_version(skill: Path, reference: str) -> Iterator[GitVersion]:
     """The skill as it was in the commit that `reference` names. Raises `NotInCommit` where it was not there yet.
 
-    The folder holds what a student may see, and is removed when the context ends.
+    The folder holds what a student may see and the cases, and is removed when the context ends.
     """
     root = (skill.parent if skill.name == SKILL_FILE else skill).resolve()
     shown = on_one_line(f"{GIT_PREFIX}{reference}")
@@ -117,7 +117,7 @@ def _commit(root: Path, reference: str, shown: str) -> str:
 
 
 def _entries(root: Path, tree: str, shown: str) -> list[_Entry] | None:
-    """Every file of the skill that a student may see."""
+    """Every file of the skill that a student may see, and its cases."""
     entries, total = [], 0
     with _started(root, "ls-tree", "-r", "-z", "-l", "--full-tree", tree) as process:
         listing = _read(process, _MOST_LISTING_BYTES + 1)
@@ -127,7 +127,8 @@ def _entries(root: Path, tree: str, shown: str) -> list[_Entry] | None:
         facts, _, name = line.partition(b"\t")
         mode, _, id, size = facts.decode("ascii").split()
         path = PurePosixPath(os.fsdecode(name))
-        if "".join(path.parts[:1]).casefold() in NOT_FOR_STUDENTS or not NEVER_PART_OF_A_SKILL.isdisjoint(path.parts):
+        hidden = "".join(path.parts[:1]).casefold() in NOT_FOR_STUDENTS and str(path) not in CASE_FILES
+        if hidden or not NEVER_PART_OF_A_SKILL.isdisjoint(path.parts):
             continue
         _require_usable(mode, os.fsdecode(name), shown)
         if not size.isdecimal():  # git writes BAD

@@ -21,11 +21,11 @@ from upskill.redaction import redactor_from
 from upskill.reporting import dollars
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage import GIT_PREFIX
-from upskill.workflows.evaluating.check_cases import find_cases, has_cases
+from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.estimate import Estimate, total_estimate
 from upskill.workflows.evaluating.evaluate import evaluate
 from upskill.workflows.evaluating.looks import has_recorded_verdict
-from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, cases_of, prepare
 from upskill.workflows.evaluating.previous_version import SameVersion, opened_previous
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
 from upskill.workflows.lint_skill import lint
@@ -195,12 +195,16 @@ def _plan(
                 skill = replace(skill, commit=opened.previous_revision.removeprefix(GIT_PREFIX))
             prepared = checked(opened)
     except SameVersion as same:
-        return PlannedSkill(skill=replace(skill, state="unchanged", commit=same.commit), order=order)
+        skill = replace(skill, state="unchanged", commit=same.commit, case_changes=same.case_changes)
+        return PlannedSkill(skill=skill, order=order)
     except storage.NotInCommit:
         skill, order = replace(skill, is_new=True, compared_with=None), replace(order, previous_revision=None)
         prepared = checked(order)
     if prepared.previous is not None:
         skill = replace(skill, changed=changed_parts(prepared.previous, prepared.skill))
+    answering = [*prepared.endpoints.values(), *([] if prepared.judge is None else [prepared.judge])]
+    stand_ins = tuple((one.name, one.model) for one in answering if one.is_scripted or one.alias_origin is not None)
+    skill = replace(skill, case_changes=prepared.case_changes, stand_ins=stand_ins)
     recorded = has_recorded_verdict(prepared, settings)
     return PlannedSkill(
         skill=skill,
@@ -220,17 +224,18 @@ def _evaluated(
     client: MeteredClient,
 ) -> Evaluation:
     """The evaluation of one skill. What was checked when it was planned is not checked again, unless it changed."""
-    order = replace(planned.order, known_states=_known_states(prepared, settings.values))
-    with opened_previous(order) as opened:
-        return evaluate(opened, settings=settings, progress=progress, client=client, announced=True)
+    with opened_previous(planned.order) as opened:
+        order = replace(opened, known_states=_known_states(prepared, opened, settings.values))
+        return evaluate(order, settings=settings, progress=progress, client=client, announced=True)
 
 
-def _known_states(prepared: PreparedEvaluation, settings: Settings) -> tuple[Qualification, ...]:
-    skill = prepared.order.skill
-    found = find_cases(skill, None, judge=settings.judge is not None)
+def _known_states(
+    prepared: PreparedEvaluation, order: EvaluationOrder, settings: Settings
+) -> tuple[Qualification, ...]:
+    found, _ = cases_of(order, judge=settings.judge is not None)
     now = {} if found is None else {case.id: case.digest for case in found.cases}
     before = {case.id: case.digest for case in (*prepared.plan.cases, *prepared.rejected)}
-    same = storage.read_skill(skill).digest == prepared.skill.digest and before.items() <= now.items()
+    same = storage.read_skill(order.skill).digest == prepared.skill.digest and before.items() <= now.items()
     return prepared.qualifications if same else ()
 
 

@@ -11,8 +11,10 @@ from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification, Reason, Skill
 from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.skill import CASE_FILES, SKILL_FILE
+from upskill.domain.skill_changes import CaseChanges, case_changes
 from upskill.domain.text import count
-from upskill.errors import UsageError
+from upskill.errors import UpskillError, UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.workflows.list_runs import list_runs, trials_of
@@ -66,6 +68,29 @@ def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> st
     if case_file is not None:
         return storage.read_case_file(case_file, check_problems=problems)
     return storage.read_skill_cases(skill_folder, check_problems=problems)
+
+
+def is_own_case_file(skill: Path, path: Path) -> bool:
+    """Whether these are the cases that travel with a skill, not those of a file that was named."""
+    folder = skill.parent if skill.name == SKILL_FILE else skill
+    return path.resolve() in [(folder / part).resolve() for part in CASE_FILES]
+
+
+def changed_cases(before: Path, cases: Sequence[Case], *, accepted: bool) -> tuple[tuple[Case, ...], CaseChanges]:
+    """The cases to measure, and how they differ from those in the folder of the older version.
+
+    Unless a person accepts the difference, a case of the older version is measured as it was there: a change that could
+    bend the cases by which it is judged would always pass. New cases are measured in any case.
+    """
+    try:
+        found = find_cases(before, None, judge=True)
+    except UpskillError:
+        if not accepted:
+            raise
+        found = None
+    old = () if found is None else found.cases
+    changes = case_changes(old, cases, accepted=accepted)
+    return tuple(cases) if accepted else (*old, *(case for case in cases if case.id in changes.added)), changes
 
 
 def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:

@@ -92,7 +92,7 @@ def evaluate(
     recorded = recorded_evaluation(earlier, known) if earlier is not None and known else None
     if recorded is not None and earlier is not None:
         if len(known) == len(asked):
-            return replace(recorded, notes=(*earlier.ledger.notes, *recorded.notes))
+            return replace(recorded, notes=(*earlier.ledger.notes, *recorded.notes), case_changes=prepared.case_changes)
         models = tuple(student.name for student in asked if student.name not in known)
         settings = replace(settings, values=replace(settings.values, models=models))
         prepared = prepare(replace(order, known_states=prepared.qualifications), settings.values, progress=progress)
@@ -283,7 +283,7 @@ def _conclude(run: EvaluationRun, execution: Execution, spent_before: Spending) 
     clean = redactor_from(os.environ).clean_own
     end = students_end(execution.end, prepared.endpoints.values(), clean)
     notes = (*prepared.notes, *end_notes(end, prepared.endpoints.values()), *execution.notes, *unread)
-    return summarise(
+    evaluation = summarise(
         prepared.plan,
         execution.trials,
         skill=prepared.skill,
@@ -304,3 +304,4 @@ def _conclude(run: EvaluationRun, execution: Execution, spent_before: Spending) 
         judge=judge_report(identity(prepared.judge), execution.trials, run.client),
         others=prepared.others,
     )
+    return replace(evaluation, case_changes=prepared.case_changes)

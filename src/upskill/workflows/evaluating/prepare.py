@@ -11,6 +11,7 @@ from upskill.domain.harness import Ceiling
 from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.other_skills import Among, OtherSkills
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.skill_changes import NO_CASE_CHANGES, CaseChanges
 from upskill.domain.text import count
 from upskill.errors import UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel
@@ -20,7 +21,7 @@ from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.storage.skill_meta import cases_written_for
 from upskill.workflows.doctor_agent import require_fit_agent
-from upskill.workflows.evaluating.check_cases import find_cases
+from upskill.workflows.evaluating.check_cases import changed_cases, find_cases, is_own_case_file
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.judge import judge_for, needed_judge
 from upskill.workflows.evaluating.other_skills import find_others, require_offered_by
@@ -84,6 +85,8 @@ class EvaluationOrder:
     """The coding agent that the harness runs, where it is not the one on the search path. Never read from a file."""
     accept_findings: bool = False
     """Run a skill with dangers even where nothing confines programs. Never read from a file: a person typed it."""
+    accept_changed_cases: bool = False
+    """Measure the cases as they are now, although the older version in git has others. Never read from a file."""
     searched: bool = False
     """For a part of a longer run that searches its drafts itself: dangers are neither noted nor refused here."""
 
@@ -115,6 +118,8 @@ class PreparedEvaluation:
     """What confines executed programs; `None` where nothing is executed."""
     judge: Endpoint | None = None
     """The model that judges; `None` where no case asks for one."""
+    case_changes: CaseChanges = NO_CASE_CHANGES
+    """How the cases differ from those of the older version in git."""
     untyped: tuple[str, ...] = ()
     """The notes that were announced: servers and aliases that were not typed, and who names them."""
 
@@ -150,10 +155,10 @@ def prepare(
     a missing key is a note: the plan is shown and not run. `servers` are asked what they say of themselves.
     """
     skill = storage.read_skill(order.skill)
-    case_file = _case_file(order, skill, judge=settings.judge is not None)
+    case_file, case_changes = _case_file(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
     _check_order(order)
-    counted = _counted(order, skill, case_file.cases)
+    counted = _counted(order, skill, case_file.cases, added=case_changes.added)
     _ceiling_cases(order, counted.cases, case_file.path)
     harness = choose_harness(settings.harness, counted.cases, loads=bool(order.among))
     require_offered_by(harness, order.among)
@@ -202,6 +207,7 @@ def prepare(
             *unconfined_notes(backend),
             *dangers,
             *_commit_notes(order),
+            *_case_notes(case_changes),
             *unknown_version,
             *untyped,
             *counted.notes,
@@ -222,6 +228,7 @@ def prepare(
         rejected=tuple(case for case in counted.cases if case not in admitted.cases),
         sandbox=sandbox,
         judge=judge,
+        case_changes=case_changes,
         untyped=untyped,
     )
 
@@ -239,7 +246,7 @@ def _admitted(
     return admit(cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress)
 
 
-def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case]) -> CountedCases:
+def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case], *, added: Sequence[str]) -> CountedCases:
     if order.prompts:
         return CountedCases(cases=order.prompts)
     # Cases that were written for this version of the skill came after it: it holds nothing that was learned from them.
@@ -247,6 +254,9 @@ def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case]) -> Cou
     counted = cases_that_count(cases, every_case=order.every_case, only=order.only, learned=learned)
     if order.only is not None:
         return counted
+    if added and not order.accept_changed_cases:  # no new case makes an old one not count
+        old = cases_that_count([case for case in cases if case.id not in added], learned=learned).cases
+        counted = replace(counted, cases=tuple(case for case in cases if case in old or case in counted.cases))
     once = without_copies(counted.cases)
     return replace(once, notes=(*counted.notes, *once.notes))
 
@@ -380,17 +390,28 @@ def _plan(
     )
 
 
-def _case_file(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
-    if order.prompts:
-        return storage.CaseFile(path=order.case_file or order.skill, cases=order.prompts)
+def cases_of(order: EvaluationOrder, *, judge: bool) -> tuple[storage.CaseFile | None, CaseChanges]:
+    """The cases that are measured, `None` where there are none, and how they differ from those of the older version."""
     found = find_cases(order.skill, order.case_file, judge=judge)
+    if found is None or order.previous is None or order.previous_revision is None:
+        return found, NO_CASE_CHANGES
+    if not is_own_case_file(order.skill, found.path):
+        return found, NO_CASE_CHANGES
+    cases, changes = changed_cases(order.previous, found.cases, accepted=order.accept_changed_cases)
+    return replace(found, cases=cases), changes
+
+
+def _case_file(order: EvaluationOrder, skill: Skill, *, judge: bool) -> tuple[storage.CaseFile, CaseChanges]:
+    if order.prompts:
+        return storage.CaseFile(path=order.case_file or order.skill, cases=order.prompts), NO_CASE_CHANGES
+    found, changes = cases_of(order, judge=judge)
     if found is None:
         raise UsageError(
             f"{skill.name}: there are no cases",
             hint=f"let a teacher write them with `upskill cases write {order.skill}`, name a case file with -t FILE, "
             "or add cases to skill_meta.json; see docs/how-to/write-cases.md",
         )
-    return found
+    return found, changes
 
 
 def student_of(endpoint: Endpoint, settings: Settings) -> Student:
@@ -487,6 +508,11 @@ def _commit_notes(order: EvaluationOrder) -> tuple[str, ...]:
     if order.previous is None or order.previous_revision is None:
         return ()
     return (f"the old version is commit {order.previous_revision.partition(':')[2][:12]}",)
+
+
+def _case_notes(changes: CaseChanges) -> tuple[str, ...]:
+    measured = "; old ones are measured as they were, unless --accept-changed-cases is given" if changes.refused else ""
+    return (f"cases differ from the older version: {changes.words}{measured}",) if changes.words else ()
 
 
 def _few_cases_hint(order: EvaluationOrder, plan: TrialPlan) -> tuple[str, ...]:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from upskill import storage
+from upskill.domain.skill_changes import CaseChanges
 from upskill.errors import UpskillError, UsageError
 from upskill.storage import GIT_PREFIX
+from upskill.workflows.evaluating.check_cases import changed_cases, find_cases
 from upskill.workflows.evaluating.prepare import EvaluationOrder
 
 FOLDER_PREFIX = "previous:"
@@ -19,9 +21,10 @@ _COMMIT = re.compile(r"git:([0-9a-f]{40}|[0-9a-f]{64})")
 class SameVersion(UsageError):
     """Both versions are equal, so there is nothing to compare."""
 
-    def __init__(self, message: str, *, commit: str) -> None:
+    def __init__(self, message: str, *, commit: str, case_changes: CaseChanges) -> None:
         super().__init__(message)
         self.commit = commit
+        self.case_changes = case_changes
 
 
 class Previous(NamedTuple):
@@ -68,5 +71,8 @@ def opened_previous(order: EvaluationOrder) -> Iterator[EvaluationOrder]:
             raise
         if previous.digest == current.digest:
             same = f"{order.skill}: is the same in {asked}, so there is nothing to compare"
-            raise SameVersion(same, commit=version.commit)
+            now = find_cases(order.skill, None, judge=True)
+            cases = () if now is None else now.cases
+            _, changes = changed_cases(version.folder, cases, accepted=order.accept_changed_cases)
+            raise SameVersion(same, commit=version.commit, case_changes=changes)
         yield replace(order, previous=version.folder, previous_revision=version.name)

@@ -115,6 +115,7 @@ def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) ->
         among=_recorded_among(record, demands),
         agent_bin=typed.agent_bin,
         accept_findings=typed.accept_findings,
+        accept_changed_cases=typed.accept_changed_cases,
         searched=every_case,
     )
 

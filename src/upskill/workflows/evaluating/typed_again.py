@@ -74,6 +74,7 @@ class TypedAgain:
     among: Among = field(default_factory=Among)
     agent_bin: Path | None = None
     accept_findings: bool = False
+    accept_changed_cases: bool = False
 
 
 def nothing_typed() -> TypedAgain:
