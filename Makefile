@@ -127,6 +127,7 @@ lock: setup  ## new locks, with no release younger than a week; `make lock UPGRA
 	resolved=$$(if [ -n "$(UPGRADE)" ]; then date -u +"# resolved %F"; else head -n 1 $(LOCK)/user.lock; fi) \
 	  && $(COMPILE) --constraint $(LOCK)/dev.lock pyproject.toml -o $(LOCK)/user.lock \
 	  && sed -i "1i $$resolved" $(LOCK)/user.lock
+	$(COMPILE) --constraint $(LOCK)/dev.lock $(LOCK)/build.in -o $(LOCK)/build.lock
 	$(COMPILE) $(UPGRADE) $(WEEK_OLD) $(LOCK)/release.in -o $(LOCK)/release.lock
 	$(COMPILE) $(UPGRADE) $(WEEK_OLD) $(LOCK)/s3.in -o $(LOCK)/s3.lock
 	$(COMPILE) $(UPGRADE) $(WEEK_OLD) gallery/requirements.in -o gallery/requirements.lock

@@ -95,7 +95,7 @@ def _trust(name: str) -> str:
     if name in trust.WRITTEN:
         return "outside the project"
     if name in trust.MODELS:
-        return "for a hand-off outside the project"
+        return "for a script, and for a hand-off outside the project"
     if name in trust.CAPS:
         return "above your own or the default"
     return f"above {trust.FREE_UP_TO[name]}" if name in trust.FREE_UP_TO else ""

@@ -35,6 +35,22 @@ def test_actions_of_others_are_pinned_by_commit_and_say_their_version() -> None:
     assert [name for name, said in others if not re.fullmatch(r" # v\d+\.\d+\.\d+", said)] == []
 
 
+@pytest.mark.parametrize("folder", [".github", "action", "deploy", "docs", "src/upskill/workflows/example"])
+def test_every_action_that_is_used_anywhere_is_pinned_by_commit(folder: str) -> None:
+    pages = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".yml", ".yaml", ".md")]
+    used = [
+        (page.name, name) for page in pages for name in re.findall(r"^[\s-]*uses: (\S+)", page.read_text("utf-8"), re.M)
+    ]
+    ours = r"OWNER/upskill/action@COMMIT|\./\S+"
+    assert [one for one in used if not re.fullmatch(rf"[\w./-]+@[0-9a-f]{{40}}|{ours}", one[1])] == []
+
+
+def test_only_the_step_that_measures_is_given_keys() -> None:
+    given = {step["name"] for step in STEPS if "inputs.keys" in str(step)}
+    assert given == {"Evaluate"}
+    assert "env:" not in EXAMPLE.read_text(encoding="utf-8")
+
+
 def test_scripts_get_what_they_need_by_the_environment_only() -> None:
     assert all("${{" not in step["run"] for step in RUN)
     assert all(step["shell"] == "bash" for step in RUN)

@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import shlex
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from cli.gate import TOKEN, Gate, new_gate
+from cli.gate import ACTION, TOKEN, Gate, new_gate
 from cli.github_api import GitHub
 from forking import Done
 
@@ -33,7 +34,7 @@ def changed(gate: Gate, base: str, **variables: str) -> list[str]:
     return gate.folders("changed")
 
 
-def test_each_changed_file_belongs_to_the_nearest_skill_above_it(repository: Gate) -> None:
+def test_each_changed_file_belongs_to_every_skill_above_it(repository: Gate) -> None:
     for name in ("a", "b", "c", "gone", "old"):
         repository.write(f"skills/{name}/SKILL.md", name)
     repository.write("skills/a/inner/SKILL.md", "inner")
@@ -48,11 +49,12 @@ def test_each_changed_file_belongs_to_the_nearest_skill_above_it(repository: Gat
     repository.git("mv", "skills/old", "skills/renamed")
     repository.write("skills/new/SKILL.md", "new")
     repository.commit("change")
-    assert changed(repository, base) == ["skills/a/inner", "skills/b", "skills/new", "skills/renamed"]
+    assert changed(repository, base) == ["skills/a", "skills/a/inner", "skills/b", "skills/new", "skills/renamed"]
+    assert repository.folders("nested") == [], "it was there before"
     assert repository.folders("deleted") == ["skills/gone", "skills/old"]
     assert (repository.out / "base.txt").read_text() == f"{base}\n"
-    assert (repository.home / "output").read_text() == f"count=4\ndeleted=2\nbase={base}\n"
-    assert changed(repository, base, GATE_SKILLS=" ./skills/a/\n skills/new") == ["skills/a/inner", "skills/new"]
+    assert (repository.home / "output").read_text() == f"count=5\ndeleted=2\nbase={base}\n"
+    assert changed(repository, base, GATE_SKILLS=" ./skills/a/inner\n skills/new") == ["skills/a/inner", "skills/new"]
     assert changed(repository, base, GATE_SKILLS="skill") == []
     assert changed(repository, base, GATE_SKILLS="skill\n") == [], "a block of YAML ends with a line feed"
 
@@ -65,7 +67,7 @@ def test_names_of_folders_may_hold_anything(repository: Gate) -> None:
     for name in STRANGE:
         repository.write(f"{name}/more.md", "2")
     repository.commit("change")
-    assert changed(repository, base) == sorted(STRANGE, key=lambda name: name.encode())
+    assert changed(repository, base) == sorted([*STRANGE, "."], key=lambda name: name.encode())
     assert not (repository.repository / "x").exists()
     repository.write("notes.md", "in no folder")
     assert changed(repository, repository.git("rev-parse", "HEAD")) == []
@@ -128,12 +130,12 @@ def prepare(gate: Gate, *, changed: str = "a\0", deleted: str = "", **files: str
         (gate.out / name.replace("_", ".")).write_text(text)
 
 
-def test_the_summary_is_the_comment_with_reports_deleted_skills_and_the_command(gate: Gate) -> None:
+def test_the_summary_is_the_comment_below_deleted_skills_with_reports_and_the_command(gate: Gate) -> None:
     hostile = "skills/`@someone` <b>|\0"
     prepare(gate, comment_md=f"{MARKER}\n### title\n", deleted=hostile, command_txt="upskill eval 'a```b' ")
     text = summary(gate, GATE_REPORT_URL="https://github.com/team/skills/x>\n<y")
     assert text == (
-        f"{MARKER}\n### title\n\nDeleted: `skills/??someone? ?b??`\n\n"
+        f"{MARKER}\n**This pull request deletes `skills/??someone? ?b??`**\n### title\n\n"
         "[Reports with every answer](<https://github.com/team/skills/xy>)\n\n"
         "To reproduce it:\n\n````sh\nupskill eval 'a```b' \n````\n"
     )
@@ -278,8 +280,10 @@ def record_upskill(gate: Gate, tmp_path: Path, *, code: int = 0) -> dict[str, st
     programs.mkdir()
     program = programs / "upskill"
     program.write_text(
-        "#!/usr/bin/env python3\nimport json, sys\n"
+        "#!/usr/bin/env python3\nimport json, os, sys\n"
         f"json.dump(sys.argv[1:], open({str(tmp_path / 'called')!r}, 'w'))\n"
+        "settings = open('upskill.toml').read() if os.path.exists('upskill.toml') else None\n"
+        f"json.dump(dict(settings=settings, variables=dict(os.environ)), open({str(tmp_path / 'seen')!r}, 'w'))\n"
         "print('{}')\nprint('::error::from a skill', file=sys.stderr)\n"
         "print('no server at http://127.0.0.1:1/v1 (127.0.0.1)', file=sys.stderr)\n"
         f"sys.exit({code})\n"
@@ -313,7 +317,7 @@ def test_every_skill_and_option_is_an_argument_of_its_own(repository: Gate, tmp_
     assert done.returncode == 1
     assert (repository.out / "eval.code").read_text() == "1\n"
     words = called(tmp_path)
-    assert words[words.index("--") + 1 :] == STRANGE
+    assert words[words.index("--") + 1 :] == [f"../head/{name}" for name in STRANGE]
     models = [words[place + 1] for place, word in enumerate(words) if word == "--model"]
     assert models == ["haiku", "qwen3-8b", "scripted/a.yaml"]
     pairs = dict(pairwise(words))
@@ -350,14 +354,79 @@ def test_every_skill_and_option_is_an_argument_of_its_own(repository: Gate, tmp_
 
 
 @pytest.mark.parametrize("name", ["lint.sh", "evaluate.sh"])
-def test_text_of_a_skill_gives_the_runner_no_orders(gate: Gate, tmp_path: Path, name: str) -> None:
-    prepare(gate, base_txt="0")
-    done = gate.script(name, **record_upskill(gate, tmp_path, code=3), GITHUB_ACTIONS="true")
+def test_text_of_a_skill_gives_the_runner_no_orders(repository: Gate, tmp_path: Path, name: str) -> None:
+    prepare(repository, base_txt=repository.commit("base"))
+    done = repository.script(name, **record_upskill(repository, tmp_path, code=3), GITHUB_ACTIONS="true")
     assert done.returncode == 3
     first, *_, last = [line for line in done.stdout.splitlines() if line.startswith("::")]
     token = first.removeprefix("::stop-commands::")
     assert len(token) == 32
     assert last == f"::{token}::"
+
+
+def test_the_command_runs_in_a_checkout_of_the_base_that_runs_nothing_and_leaves_nothing(
+    repository: Gate, tmp_path: Path
+) -> None:
+    repository.write("upskill.toml", "seed = 1")
+    repository.write("a/SKILL.md", "1")
+    base = repository.commit("base")
+    repository.write("upskill.toml", "seed = 2")
+    repository.commit("change")
+    hook = repository.repository / ".git" / "hooks" / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    hook.chmod(0o755)
+    prepare(repository, base_txt=base)
+    variables = record_upskill(repository, tmp_path)
+    for _ in range(2):
+        done = repository.script("evaluate.sh", **variables, GATE_KEYS="\n  A_KEY=one=1\nB_KEY=\n", GATE_MODELS="any")
+        assert done.returncode == 0, done.stderr
+        seen = json.loads((tmp_path / "seen").read_text())
+        assert seen["settings"] == "seed = 1"
+        assert {name: value for name, value in seen["variables"].items() if "KEY" in name} == {"A_KEY": "one=1"}
+        assert not (tmp_path / "ran").exists()
+        assert (repository.repository / "upskill.toml").read_text() == "seed = 2"
+        assert repository.git("worktree", "list").count("\n") == 0
+        assert not (repository.out / "base").exists()
+    done = repository.script("evaluate.sh", **variables, GATE_KEYS="sk-secret")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "::error::a line of keys is not NAME=value\n"
+
+
+def test_what_is_installed_sees_no_key_and_comes_by_hashes(gate: Gate, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    python = programs / "python"
+    python.write_text(
+        f"""#!/bin/sh
+printf '%s\\n' "$*" >>{tmp_path}/called
+env >>{tmp_path}/variables
+case "$*" in
+  *" -m venv "*) for last; do :; done; mkdir -p "$last/bin" && cp "$0" "$last/bin/python" ;;
+  *" wheel "*) while [ "$1" != --wheel-dir ]; do shift; done; touch "$2/upskill-1-py3-none-any.whl" ;;
+esac
+"""
+    )
+    python.chmod(0o755)
+    keys = dict.fromkeys(("ANTHROPIC_API_KEY", "UPSKILL_ENDPOINT_KEY", "GATE_TOKEN", "GATE_KEYS", "X"), "sk-secret")
+    variables = {"PATH": f"{programs}:{record_upskill(gate, tmp_path / 'programs')['PATH']}", "PIP_INDEX_URL": "here"}
+    done = gate.script("install.sh", GITHUB_ACTION_PATH=str(ACTION), **keys, **variables)
+    assert done.returncode == 0, done.stderr
+    seen = (tmp_path / "variables").read_text()
+    assert "PIP_INDEX_URL=here\n" in seen
+    assert "sk-secret" not in seen
+    lines = (tmp_path / "called").read_text().splitlines()
+    assert [
+        re.findall(r"venv|install|pip .*wheel --no-deps|--require-hashes|\w+\.lock|--no-index", line) for line in lines
+    ] == [
+        ["venv"],
+        ["install", "--require-hashes", "build.lock"],
+        [lines[2].partition(" --no-build-isolation")[0].removeprefix("-I -m ")],
+        ["install", "--require-hashes", "user.lock"],
+        ["install", "--no-index"],
+    ]
+    assert all(line.startswith("-I -m ") for line in lines)
+    assert all("--no-deps" in line for line in lines[1:])
+    assert all(line.startswith("-I -m pip") and "--no-build-isolation" in line for line in lines[2:3])
 
 
 @pytest.mark.parametrize("name", ["lint.sh", "evaluate.sh"])

@@ -86,6 +86,7 @@ def test_the_bytes_of_the_commit_are_read_and_no_filter_hook_or_checkout_runs(
     (skill / "skill_meta.json").write_text("{}")
     (skill / "evals").mkdir()
     (skill / "evals" / "answers.json").write_text("{}")
+    (skill / "evidence.json").write_text("{}")
     first = repository.commit()
     (skill / "SKILL.md").write_text(TEXT.format(2))
     repository.commit()
@@ -108,7 +109,13 @@ def test_the_bytes_of_the_commit_are_read_and_no_filter_hook_or_checkout_runs(
         assert (version.folder / "run.sh").read_bytes() == b"#!/bin/sh\r\necho $Id$\n"
         assert stat.S_IMODE((version.folder / "run.sh").stat().st_mode) == 0o755
         assert (version.folder / "link.md").readlink() == Path("SKILL.md")
-        assert sorted(path.name for path in version.folder.iterdir()) == ["SKILL.md", "link.md", "run.sh"]
+        assert sorted(path.name for path in version.folder.iterdir()) == [
+            "SKILL.md",
+            "link.md",
+            "run.sh",
+            "skill_meta.json",  # its cases
+        ]
+        assert [file.path for file in read_skill(version.folder).files] == ["SKILL.md", "link.md", "run.sh"]
     assert list(place.iterdir()) == [], "the temporary folder is gone"
     assert not ran.exists()
     assert sorted(path for path in repository.root.rglob("*")) == before

@@ -150,6 +150,10 @@ def test_a_file_of_another_user_in_the_working_folder_is_refused_until_its_diges
         'ledger = "looks.jsonl"',
         'teacher = "handoff/../elsewhere"',
         '[aliases]\nsonnet = "handoff/~/elsewhere"',
+        '[aliases]\nhaiku = "scripted/fake.yaml"',
+        'teacher = "scripted/fake.yaml"',
+        'test_gen_model = "scripted/fake.yaml"',
+        'judge = "haiku"',
     ],
 )
 def test_ones_own_file_that_came_with_a_clone_is_asked_about_before_it_redirects_raises_or_writes(
@@ -187,6 +191,8 @@ def test_a_link_that_came_with_a_clone_moves_no_run_and_no_skill_out_of_the_proj
         (f'base_url = "{FAR}"', ("--base-url", "http://127.0.0.1:9/v1")),
         ("max_cost = 500", ("--max-cost", "1")),
         ('ledger = "theirs.jsonl"', ("--ledger", "looks.jsonl")),
+        ('judge = "scripted/theirs.yaml"', ("--judge", "haiku", "--judge-is-student")),
+        ('models = ["scripted/theirs.yaml"]', ("--runs", "1")),
     ],
 )
 def test_what_is_typed_needs_no_trust(
@@ -194,6 +200,19 @@ def test_what_is_typed_needs_no_trust(
 ) -> None:
     settings_file(here, setting)
     assert "trust" not in evaluate(upskill, quay, *flag, "--dry-run").stderr
+
+
+def test_a_script_that_a_file_names_in_place_of_a_model_needs_trust_and_a_typed_one_does_not(
+    upskill: Upskill, here: Path, quay: Path
+) -> None:
+    (here / "student.yaml").write_text("rules: [{replies: ['8472']}]\n")
+    path = settings_file(here, 'models = [" scripted/student.yaml"]')
+    done = upskill("eval", str(quay), "--dry-run")
+    assert done.returncode == 3
+    assert "scripted/student.yaml: a script would answer in place of a model" in done.stderr
+    assert f"upskill trust {path}" in done.stderr
+    assert upskill("eval", str(quay), "--dry-run", UPSKILL_TRUST=digest(path)).returncode == 0
+    assert upskill("eval", str(quay), "--dry-run", "-m", "scripted/student.yaml").returncode == 0
 
 
 def test_ones_own_loopback_server_is_asked_without_a_question_and_without_the_key_and_named_first(

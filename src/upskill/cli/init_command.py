@@ -24,9 +24,12 @@ def command(folder: Path) -> None:
     Existing files are never overwritten. Teacher and model of the example are scripts: no key is needed, and no model
     is called.
     """
+    from upskill.settings import PROJECT_FILE, user_settings_folder
+    from upskill.settings.trust import trust_own
     from upskill.workflows.init import init_project
 
     written = init_project(folder)
+    trust_own(folder / PROJECT_FILE, user_settings_folder())  # it names scripts, and we wrote it
     width = max(len(one.path) for one in written)
     print_lines(f"Wrote {folder}:" if str(folder) != "." else "Wrote:")
     for one in written:

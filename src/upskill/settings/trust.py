@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from upskill.atomic_file import write_atomically
 from upskill.errors import SettingsError
-from upskill.settings.files import SettingsFile, is_own
+from upskill.settings.files import SettingsFile, is_own, read_settings_file
 from upskill.settings.values import TRUST_VARIABLE, URLS, Settings, without_secrets
 
 TRUSTED_FILES = "trusted.json"
@@ -165,6 +166,13 @@ def trust(file: SettingsFile, user_folder: Path) -> None:
     kept = [one for one in trusted_files(user_folder) if one["path"] != str(file.target)]
     at = datetime.now(UTC).isoformat(timespec="seconds")
     _write(user_folder, [*kept, {"path": str(file.target), "sha256": file.digest, "at": at}])
+
+
+def trust_own(path: Path, user_folder: Path) -> None:
+    """Trust a file that this command wrote. Where the list cannot be written, the next command asks for trust."""
+    with suppress(SettingsError):
+        if (file := read_settings_file(path.absolute())) is not None and file.foreign is None:
+            trust(file, user_folder)
 
 
 def revoke(path: Path, user_folder: Path) -> bool:
