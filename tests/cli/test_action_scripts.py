@@ -130,7 +130,7 @@ def prepare(gate: Gate, *, changed: str = "a\0", deleted: str = "", **files: str
         (gate.out / name.replace("_", ".")).write_text(text)
 
 
-def test_the_summary_is_the_comment_below_deleted_skills_with_reports_and_the_command(gate: Gate) -> None:
+def test_the_summary_is_the_comment_with_reports_deleted_skills_and_the_command(gate: Gate) -> None:
     hostile = "skills/`@someone` <b>|\0"
     prepare(gate, comment_md=f"{MARKER}\n### title\n", deleted=hostile, command_txt="upskill eval 'a```b' ")
     text = summary(gate, GATE_REPORT_URL="https://github.com/team/skills/x>\n<y")

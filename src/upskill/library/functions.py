@@ -62,8 +62,8 @@ def evaluate(
     skills, a number of those that ship with upskill, `"bundled"`. If nothing has changed since an earlier evaluation,
     its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
     `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path. With
-    `sandbox="none"` and tools, a skill with dangerous content is refused without `accept_findings`. Cases that `"git:REF"`
-    has are measured as they are there, unless `accept_changed_cases` is given.
+    `sandbox="none"` and tools, a skill with dangerous content is refused without `accept_findings`. Cases that
+    `"git:REF"` has are measured as they are there, unless `accept_changed_cases` is given.
     """
     older = previous_of(previous)
     order = evaluating.EvaluationOrder(
