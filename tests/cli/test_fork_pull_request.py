@@ -250,3 +250,32 @@ def test_many_changed_files_hide_none_of_the_kinds(fork: Fork) -> None:
     assert "5 removed" in judged.first
     assert "a script answered" in judged.first
     assert all(len(line) < 2_000 for line in judged.lines[:3])
+
+
+def test_a_new_held_out_case_does_not_take_the_place_of_the_old_ones(fork: Fork) -> None:
+    practice = [case(item) | {"use": "learn"} for item in ALL]
+    fork.gate.git("switch", "--quiet", "main")
+    fork.cases(*practice)
+    fork.gate.commit("practice cases alone")
+    fork.gate.git("switch", "--quiet", "fork")
+    fork.gate.git("rebase", "--quiet", "main")
+    fork.cases(*practice, case(13, "It") | {"use": "held-out"})
+    fork.skill(range(1, 3))
+    judged = fork.judged()
+    assert judged.code == 1, judged.text
+    assert "anchor got worse for small" in judged.text
+    assert "cases of anchor: 1 added (code-13)" in judged.first
+
+
+def test_a_run_with_the_cases_of_the_base_is_resumed_with_them(fork: Fork) -> None:
+    fork.cases(*map(case, range(1, 11)), case(11, "other"))
+    fork.skill(ALL, more="Answer with the code alone.")
+    gate = fork.gate
+    gate.variables["UPSKILL_TRUST"] = hashlib.sha256(SETTINGS.encode()).hexdigest()
+    script = ("-m", "scripted/ci/student.yaml", "--compare", "git:main", "--runs", "1", "--runs-dir", "runs", "--json")
+    done = gate.upskill("eval", "skills/anchor", *script, "--max-calls", "5", "--require", "no-harm")
+    run = json.loads(done.stdout)["run"]
+    done = gate.upskill("eval", "--resume", run, "--max-calls", "100", "--require", "no-harm", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["cases"]) == (1, 12), done.stderr
+    assert "2 old cases were changed or removed" in found["required"][0]["why"]
