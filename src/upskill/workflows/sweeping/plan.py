@@ -66,7 +66,7 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
     servers = ServersAskedOnce()
     endpoints, untyped = sweep_endpoints(manifest.students, settings)
     for line in untyped:
-        progress.note(line)
+        progress.announce(line)
     served = {name: servers.probe(one, needs_key=False) for name, one in endpoints.items()}
     students = tuple(planned_student(one, served[name]) for name, one in endpoints.items())
     basis = basis_of(manifest, students, endpoints, served)
