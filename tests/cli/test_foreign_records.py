@@ -178,8 +178,8 @@ def test_a_run_is_resumed_from_another_folder_where_the_skill_and_the_script_are
         upskill("eval", "--resume", str(run), cwd=tmp_path / "elsewhere"), "its skill is outside the working folder"
     )
     assert typed == "--model, SKILL"
-    words = ("eval", str(here / "skills" / "tarn"), "--resume", str(run), "-m", f"scripted/{here}/student.yaml")
-    again = upskill(*words, cwd=tmp_path / "elsewhere")
+    named = ("-m", f"scripted/{here}/student.yaml")
+    again = upskill("eval", str(here / "skills" / "tarn"), "--resume", str(run), *named, cwd=tmp_path / "elsewhere")
     assert again.returncode == 0, again.stderr
     regraded = upskill("regrade", str(run), "-t", f"{here}/skills/tarn/skill_meta.json", cwd=tmp_path / "elsewhere")
     assert regraded.returncode == 0, regraded.stderr

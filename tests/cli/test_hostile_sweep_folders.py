@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import Upskill, make_port_skill
-from forking import Done
+from forking import Done, Forker
 from provider import Provider
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no links and pipes there")
@@ -18,19 +19,30 @@ MANIFEST = 'format = "upskill.sweep/1"\nskills = ["skills/*/"]\nstudents = ["{}"
 ATTEMPT = "20261116T120000-0123abcd"
 
 
+@pytest.fixture(scope="module")
+def planned(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a skill, a script, and a sweep of it at `at`."""
+    place = tmp_path_factory.mktemp("theirs")
+    make_port_skill(place, cases=3)
+    (place / "student.yaml").write_text(SCRIPT)
+    (place / "sweep.toml").write_text(MANIFEST.format("scripted/student.yaml"))
+    done = forker.run("sweep", "plan", "sweep.toml", "--at", "at", cwd=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
 class Planned:
-    """A sweep of one skill that was planned at `at`, and what a stranger changes in it."""
+    """The same in the folder where commands are typed, and what a stranger changes in it."""
 
-    def __init__(self, here: Path, upskill: Upskill) -> None:
+    def __init__(self, planned: Path, here: Path, upskill: Upskill) -> None:
         self.here, self.at, self.upskill = here, here / "at", upskill
-        make_port_skill(here, cases=3)
-        (here / "student.yaml").write_text(SCRIPT)
+        shutil.copytree(planned, here, dirs_exist_ok=True)
 
-    def plan(self, student: str = "scripted/student.yaml", *more: str) -> "Planned":
+    def plan(self, student: str, *more: str) -> None:
+        """Plan it for another model."""
         (self.here / "sweep.toml").write_text(MANIFEST.format(student) + "\n".join(more))
         done = self.upskill("sweep", "plan", "sweep.toml", "--at", "at")
         assert done.returncode == 0, done.stderr
-        return self
 
     @property
     def job(self) -> dict[str, Any]:
@@ -50,12 +62,11 @@ class Planned:
 
 
 @pytest.fixture
-def sweep(here: Path, upskill: Upskill) -> Planned:
-    return Planned(here, upskill)
+def sweep(planned: Path, here: Path, upskill: Upskill) -> Planned:
+    return Planned(planned, here, upskill)
 
 
 def test_what_nobody_has_touched_runs_and_is_for_its_owner_alone(sweep: Planned, upskill: Upskill) -> None:
-    sweep.plan()
     done = sweep.run()
     assert done.returncode == 0, done.stderr
     assert upskill("sweep", "report", "at").returncode == 0
@@ -70,7 +81,7 @@ def test_what_nobody_has_touched_runs_and_is_for_its_owner_alone(sweep: Planned,
 
 @pytest.mark.parametrize("confirms", [None, "0" * 32])
 def test_an_id_that_leads_elsewhere_is_refused(sweep: Planned, upskill: Upskill, confirms: str | None) -> None:
-    sweep.plan().change("jobs.jsonl", id="../../../outside", confirms=confirms)
+    sweep.change("jobs.jsonl", id="../../../outside", confirms=confirms)
     for words in (("run", "at", "--yes"), ("status", "at"), ("report", "at")):
         done = upskill("sweep", *words)
         assert done.returncode != 0
@@ -79,7 +90,7 @@ def test_an_id_that_leads_elsewhere_is_refused(sweep: Planned, upskill: Upskill,
 
 
 def test_a_confirmation_is_never_in_a_plan(sweep: Planned) -> None:
-    sweep.plan().change("jobs.jsonl", id="a" * 32, confirms="0" * 32)
+    sweep.change("jobs.jsonl", id="a" * 32, confirms="0" * 32)
     done = sweep.run()
     assert done.returncode != 0
     assert "confirms" in done.stderr
@@ -91,7 +102,6 @@ def test_no_folder_of_a_sweep_decides_what_is_deleted(sweep: Planned) -> None:
     (home / "Documents").mkdir(parents=True)
     (home / "Documents" / "thesis").write_text("years")
     (home / ATTEMPT).mkdir()
-    sweep.plan()
     for attempt in ("Documents", ATTEMPT):
         begun = sweep.at / "attempts" / sweep.job["id"] / attempt
         begun.mkdir(parents=True)
@@ -104,7 +114,6 @@ def test_no_folder_of_a_sweep_decides_what_is_deleted(sweep: Planned) -> None:
 
 @pytest.mark.parametrize("name", ["results", "attempts", "attempts/ID", f"attempts/ID/{ATTEMPT}", "inputs", "report"])
 def test_a_link_in_place_of_a_folder_is_not_followed(sweep: Planned, upskill: Upskill, name: str) -> None:
-    sweep.plan()
     elsewhere = sweep.here / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "table.csv").write_text("precious")
@@ -129,7 +138,6 @@ def test_a_link_in_place_of_a_folder_is_not_followed(sweep: Planned, upskill: Up
 @pytest.mark.parametrize("name", ["plan.json", "jobs.jsonl", "summaries.jsonl", "refused.jsonl", "results/ID.json"])
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_what_is_no_ordinary_file_is_not_read(sweep: Planned, upskill: Upskill, name: str, kind: str) -> None:
-    sweep.plan()
     path = sweep.at / name.replace("ID", sweep.job["id"])
     path.parent.mkdir(exist_ok=True)
     secret = sweep.here / "secret"
@@ -146,7 +154,6 @@ def test_what_is_no_ordinary_file_is_not_read(sweep: Planned, upskill: Upskill, 
 
 
 def test_a_report_replaces_no_file_through_a_link(sweep: Planned, upskill: Upskill) -> None:
-    sweep.plan()
     assert sweep.run().returncode == 0
     (sweep.at / "report").mkdir()
     (sweep.here / "bashrc").write_text("mine")
@@ -161,7 +168,6 @@ def test_a_report_replaces_no_file_through_a_link(sweep: Planned, upskill: Upski
 
 @pytest.mark.parametrize("how", ["student", "alias", "judge", "link"])
 def test_a_plan_reads_no_script_outside_the_working_folder(sweep: Planned, how: str) -> None:
-    sweep.plan()
     secret = sweep.here.parent / "credentials"
     secret.write_text("key: [hf_abcdefgh1234\n  other: }\n")
     name = f"scripted/{secret}"
@@ -181,7 +187,6 @@ def test_a_plan_reads_no_script_outside_the_working_folder(sweep: Planned, how: 
 
 @pytest.mark.parametrize("what", ["student", "judge"])
 def test_a_plan_names_no_folder_for_questions(sweep: Planned, what: str) -> None:
-    sweep.plan()
     name = f"handoff/{sweep.here.parent}/questions"
     if what == "judge":
         sweep.change("plan.json", settings={"judge": name})

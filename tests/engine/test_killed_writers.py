@@ -85,6 +85,5 @@ def test_no_answer_that_was_flushed_is_lost_by_kill_9(tmp_path: Path, wanted: in
         missing = [id for id in kept if id not in there]
         assert missing == (kept[-len(missing) :] if missing else []), "only the last ones, which waited together"
         assert len(kept) - len(missing) >= flushed
-    kept = sum(len(kept) for kept, _ in found.values())
-    flushed = sum(flushed for _, flushed in found.values())
-    record_property("kept, flushed, there", [kept, flushed, len(there)])
+    both = [sum(len(kept) for kept, _ in found.values()), sum(flushed for _, flushed in found.values())]
+    record_property("kept, flushed, there", [*both, len(there)])

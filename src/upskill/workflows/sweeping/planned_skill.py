@@ -93,9 +93,9 @@ class SkillPlanner:
 
 
 def cost_at_most(prepared: PreparedEvaluation) -> float | None:
-    """Dollars, for the models whose price is known; `None` where none is known."""
+    """Dollars, for the models whose price is known, the judge among them; `None` where none is known."""
     known = any(student.price is not None for student in prepared.plan.students)
-    return prepared.estimate.price_at_most if known else None
+    return prepared.estimate.price_at_most if known else prepared.estimate.price_at_most or None
 
 
 def job_id(prepared: PreparedEvaluation, served: Mapping[str, str | None]) -> str:
