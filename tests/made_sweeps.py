@@ -19,6 +19,7 @@ Rates = tuple[float, float]
 """How often answers pass without and with the skill."""
 CASES = 10
 REPEATS = 3
+ATTEMPT = "20261116T120000-0123abcd"
 
 
 def made_job(skill: str, students: Sequence[str] = ("small", "large"), **changes: Any) -> PlannedJob:
@@ -158,7 +159,7 @@ class MadeSweep:
         assert self.folder.objects.create(result_name(result.id), value_text(result).encode())
         return result
 
-    def begun(self, job: PlannedJob, begun: AttemptBegun, *, attempt: str = "a1") -> None:
+    def begun(self, job: PlannedJob, begun: AttemptBegun, *, attempt: str = ATTEMPT) -> None:
         self.folder.objects.replace(f"attempts/{job.id}/{attempt}/begun.json", value_text(begun).encode())
 
     def ended(self, job: PlannedJob, ended: AttemptEnd) -> None:

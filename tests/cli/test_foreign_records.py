@@ -57,13 +57,15 @@ def unconfined(record: dict[str, Any]) -> None:
 
 
 def refused(done: Done, *said: str) -> str:
-    """The command that a refusal says to type."""
+    """The options that a refusal names: no command that could be copied, and no value of the record."""
     assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     for words in said:
         assert words in done.stderr
-    found = re.search(r"to allow all of it: upskill (.+)", done.stderr)
+    found = re.search(r"what you allow is typed with (.+)", done.stderr)
     assert found is not None, done.stderr
+    assert "--resume" not in done.stderr
+    assert "--sandbox none" not in done.stderr
     return found[1]
 
 
@@ -72,10 +74,9 @@ def test_a_record_does_not_switch_the_sandbox_off(command: tuple[str, ...], upsk
     forge(run, unconfined)
     (run / "trials.jsonl").write_text(_without(run, "port-1"))
     before = everything_below(run.parent.parent)
-    typed = refused(upskill(*command, str(run)), "unconfined, on this machine with your rights")
-    assert typed.endswith("--sandbox none")
+    assert refused(upskill(*command, str(run)), "unconfined, on this machine with your rights") == "--sandbox"
     assert everything_below(run.parent.parent) == before, "nothing ran and nothing was written"
-    again = upskill(*shlex.split(typed))
+    again = upskill(*command, str(run), "--sandbox", "none")
     assert again.returncode == 0, again.stderr
     assert "NOTHING WAS CONFINED" in again.stdout
 
@@ -110,7 +111,7 @@ def test_a_run_goes_on_with_its_server_only_where_that_is_typed_or_set_and_the_p
         assert "\nstopped at the cap of 1 call\n" in first.stdout
         printed = re.search(r"^next, .*: upskill (eval --resume .+)$", first.stderr, re.MULTILINE)
         assert printed is not None, first.stderr
-        assert printed[1] == typed
+        assert typed == "--base-url"
         assert upskill(*shlex.split(printed[1])).returncode in (0, 3)
         assert len(server.requests) > asked
         done = upskill("eval", "--resume", f"runs/{newest.name}", UPSKILL_BASE_URL=server.url + "/")
@@ -160,7 +161,7 @@ def test_paths_that_lead_elsewhere_are_not_read(
     refused(upskill("eval", "--resume", str(run)), said)
     if key == "case_source":
         typed = refused(upskill("regrade", str(run)), said)
-        assert typed.startswith(f"regrade {run} --tests ")
+        assert typed == "--tests"
 
 
 def test_a_run_is_resumed_from_another_folder_where_the_skill_and_the_script_are_typed(
@@ -176,8 +177,9 @@ def test_a_run_is_resumed_from_another_folder_where_the_skill_and_the_script_are
     typed = refused(
         upskill("eval", "--resume", str(run), cwd=tmp_path / "elsewhere"), "its skill is outside the working folder"
     )
-    assert shlex.quote(str(here / "skills" / "tarn")) in typed
-    again = upskill(*shlex.split(typed), cwd=tmp_path / "elsewhere")
+    assert typed == "--model, SKILL"
+    named = ("-m", f"scripted/{here}/student.yaml")
+    again = upskill("eval", str(here / "skills" / "tarn"), "--resume", str(run), *named, cwd=tmp_path / "elsewhere")
     assert again.returncode == 0, again.stderr
     regraded = upskill("regrade", str(run), "-t", f"{here}/skills/tarn/skill_meta.json", cwd=tmp_path / "elsewhere")
     assert regraded.returncode == 0, regraded.stderr
@@ -311,9 +313,9 @@ def test_a_generate_saves_where_today_says_and_not_where_its_record_says(
 @pytest.mark.parametrize(
     ("key", "value", "flag"),
     [
-        ("output", "{out}/quarn", "--output {out}/quarn"),
-        ("sandbox", "none", "--sandbox none"),
-        ("sources", ["{out}/mine"], "--from {out}/mine"),
+        ("output", "{out}/quarn", "--output"),
+        ("sandbox", "none", "--sandbox"),
+        ("sources", ["{out}/mine"], "--from"),
     ],
 )
 def test_what_a_generate_asks_for_must_be_typed_again(
@@ -332,10 +334,9 @@ def test_what_a_generate_asks_for_must_be_typed_again(
 
     forge(teaching, change, "generate.json")
     typed = refused(upskill("generate", "--resume", "sent"), f"it sends requests to {taught.url}")
-    assert flag.format(out=out) in typed
-    assert f"--base-url {taught.url}" in typed
+    assert {flag, "--base-url"} <= set(typed.split(", "))
     half = upskill("generate", "--resume", "sent", "--base-url", taught.url)
-    assert refused(half) == typed, "the whole command, whatever of it was typed"
+    assert flag in refused(half)
     assert everything_below(out) == before
     assert len(taught.requests) == asked
 

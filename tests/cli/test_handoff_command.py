@@ -56,6 +56,25 @@ def test_each_folder_shows_its_own_questions_alone(upskill: Upskill, handoff: Pa
     assert "is not a hand-off folder" in nothing.stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no modes there")
+@pytest.mark.parametrize("where", ["handoff", "handoff/cases"])
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_a_folder_that_others_can_write_is_neither_asked_nor_answered_in(
+    upskill: Upskill, handoff: Path, here: Path, where: str, mode: int
+) -> None:
+    (here / where).chmod(mode)
+    (here / "answer").write_text(GOOD)
+    asked = ("generate", made_teacher.TASK, "--model", "handoff/handoff", "--no-eval", "--no-wait", "--yes")
+    for words in (("handoff", where), ("handoff", where, "--answer", "1", "answer"), asked):
+        done = upskill(*words)
+        assert done.returncode == 2
+        assert f"{where}: another user can write to this hand-off folder" in done.stderr
+    assert len(list(handoff.rglob("answer.json"))) == 0
+    assert len(list(handoff.glob("*/0*"))) == 2
+    (here / where).chmod(0o755)
+    assert upskill("handoff", where).returncode == 0
+
+
 def test_a_malformed_answer_is_refused_with_all_that_is_wrong(upskill: Upskill, handoff: Path, here: Path) -> None:
     (here / "answer").write_text('{"lessons": "none", "more": 1}\n[')
     refused = upskill("handoff", "handoff", "--answer", "2", "answer")

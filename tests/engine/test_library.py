@@ -79,6 +79,36 @@ def test_a_skill_is_evaluated_wherever_it_is_called(call: Call, skill: Skill, he
     assert "upskill" not in {thread.name for thread in threading.enumerate()}, "no thread of ours is left"
 
 
+def test_a_server_that_a_file_names_is_told_before_it_is_asked(
+    skill: Skill, here: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    def told() -> list[str]:
+        return [str(one.message) for one in recwarn if issubclass(one.category, UserWarning)]
+
+    seen: list[list[str]] = []
+
+    def behave(_: ReceivedRequest) -> Behaviour:
+        seen.append(told())
+        return Behaviour(text="yes")
+
+    folder = skill(CASES[:1])
+    with Provider(behave) as provider:
+        line = f"models are asked at {provider.url} (base_url in ./upskill.toml)"
+        upskill.evaluate(folder, models="any", base_url=provider.url, runs=1, store=False, report=False)
+        assert told() == [], "what is typed is known"
+        (here / "upskill.toml").write_text(f'base_url = "{provider.url}"\n')
+        result = upskill.evaluate(folder, models="any", runs=1, fresh=True, report=False)
+        assert seen[-1] == [line]
+        upskill.resume(result.run)
+        upskill.evaluate_skills([folder], models="any", runs=1, store=False, report=False)
+        assert told() == [line] * 3
+    recwarn.clear()
+    (here / "upskill.toml").write_text('teacher_base_url = "http://127.0.0.1:9/v1"\n')
+    with pytest.raises(upskill.UpskillError):
+        upskill.generate("A task.", teacher="any", no_eval=True, yes=True)
+    assert told()[0] == "the teacher is asked at http://127.0.0.1:9/v1 (teacher_base_url in ./upskill.toml)"
+
+
 def test_a_report_is_written_where_the_run_wrote_none(skill: Skill, helped: str) -> None:
     result = upskill.evaluate(skill(CASES), models=[helped], runs=1, store=False, report=False)
     assert not (result.run / "report.html").exists()

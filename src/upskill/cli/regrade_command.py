@@ -30,4 +30,4 @@ def command(run: Path, case_file: Path | None, sandbox: "Backend", as_json: bool
     if as_json:
         print_json(evaluation_json(evaluation))
     else:
-        show_result(evaluation, case_file=case_file, rows_noted=steps.rows_noted, no_color=no_color)
+        show_result(evaluation, case_file=case_file, own=False, rows_noted=steps.rows_noted, no_color=no_color)

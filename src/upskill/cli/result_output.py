@@ -14,6 +14,7 @@ def show_result(
     *,
     skill: Path | None = None,
     case_file: Path | None = None,
+    own: bool = True,
     rows_noted: int = 0,
     quiet: bool = False,
     verbose: bool = False,
@@ -21,8 +22,8 @@ def show_result(
 ) -> None:
     """Print the result; `quiet` its sentence alone, `verbose` every figure and case as well.
 
-    `skill` and `case_file` are as they were typed; where they were not, the record of the run has them. `rows_noted`
-    stand on the screen already, and count.
+    `skill` and `case_file` are as they were typed; where they were not, the record of the run has them. `own`: this
+    command ran it, so all that its record asks for was typed. `rows_noted` stand on the screen already, and count.
     """
     from upskill.reporting.glance import glance
     from upskill.reporting.terminal import show_evaluation
@@ -30,7 +31,7 @@ def show_result(
     from upskill.workflows.evaluating.resume import resume_command
 
     here = evaluation.run_is_here
-    resume = resume_command(Path(evaluation.run)) if here else None
+    resume = resume_command(Path(evaluation.run)) if here and own else None
     folder = str(skill) if skill is not None else skill_folder_of(Path(evaluation.run)) if here else None
     tests = str(case_file) if case_file is not None else case_file_of(Path(evaluation.run)) if here else None
     shown = glance(evaluation, skill=folder, tests=tests, resume=resume)

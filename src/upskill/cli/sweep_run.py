@@ -131,9 +131,11 @@ class _Lines:
 
 
 def _announce(run: "SweepRun") -> None:
-    servers = dict.fromkeys(one.endpoint for one in run.standing.plan.students if one.endpoint is not None)
-    for server in servers:
-        print_lines(f"note: models are asked at {server} (plan.json)", err=True)
+    from upskill.workflows.sweeping.job_settings import require_planned_endpoints
+
+    students = dict.fromkeys(student for job in run.waiting for student in job.students)
+    for line in require_planned_endpoints(run.standing.plan, students):
+        print_lines(f"note: {line}", err=True)
     killed = sum(run.standing.attempts[job.id].killed for job in run.waiting if job.id in run.standing.attempts)
     if killed:
         print_lines(

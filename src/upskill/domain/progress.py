@@ -12,6 +12,10 @@ class Progress:
     def note(self, line: str) -> None:
         """Report a line for a person."""
 
+    def announce(self, line: str) -> None:
+        """Report a server or an alias that nobody typed, before anything is sent."""
+        self.note(line)
+
     def step(self, what: str, done: int, of: int | None) -> None:
         """Report that `done` of `of` are done; `of` is `None` where the total is unknown."""
 

@@ -1,6 +1,7 @@
 """A sweep: many jobs with one plan, and what is kept of each. Knows neither files nor engines."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
@@ -13,6 +14,8 @@ PLAN_FORMAT: Literal["upskill.sweep-plan/1"] = "upskill.sweep-plan/1"
 SWEEP_RESULT_FORMAT: Literal["upskill.sweep-result/1"] = "upskill.sweep-result/1"
 Logs = Literal["all", "failures", "none"]
 """Which logs of the engine are kept: of all jobs, of those without a valid result, or of none."""
+JOB_ID = re.compile(r"[0-9a-f]{32}")
+"""Ids become names of files, and the file that they are read from may be a stranger's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +52,11 @@ class PlannedJob:
     results may be looks at the same cases."""
     confirms: str | None = None
     """The id of the job whose winners are measured a second time, with fresh answers."""
+
+    def __post_init__(self) -> None:
+        for id in (self.id, self.confirms, *self.earlier):
+            if id is not None and JOB_ID.fullmatch(id) is None:
+                raise ValueError("an id must be 32 hexadecimal digits")
 
     def confirmation(self, winners: Iterable[str], *, seed: int) -> "PlannedJob":
         """The job that measures the winners of this one again. Expected calls and cost are a share of this one's."""

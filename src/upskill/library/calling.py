@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
@@ -25,7 +26,11 @@ _one_at_a_time = threading.Lock()
 
 
 class Interruptible(RunProgress):
-    """Shows nothing. Where much is done before the first call, lets an interrupt through."""
+    """Shows nothing but who is asked. Where much is done before the first call, lets an interrupt through."""
+
+    def announce(self, line: str) -> None:
+        """Warn: a file or a variable decides where requests go. Not logged, as the engine silences the root logger."""
+        warnings.warn(line, UserWarning, stacklevel=2)
 
     def step(self, what: str, done: int, of: int | None) -> None:
         """Called for every case or answer."""

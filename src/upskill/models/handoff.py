@@ -25,6 +25,7 @@ from upskill.atomic_file import write_atomically
 from upskill.domain.answer_schemas import is_answer_schema
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.models.question import Question
+from upskill.settings.files import is_own
 
 Side = Literal["cases", "skill"]
 SIDES: tuple[Side, ...] = ("cases", "skill")
@@ -109,6 +110,8 @@ def side_folders(folder: Path) -> list[Path]:
             f"{folder}: is not a hand-off folder",
             hint="`upskill generate --model handoff` creates one in its run folder and prints its path",
         )
+    for one in (folder, *found):
+        _require_own(one)
     return found
 
 
@@ -131,6 +134,16 @@ def _in_side(side: Path) -> Iterator[HandoffQuestion]:
             yield HandoffQuestion(number=int(match["number"]), purpose=purpose, side=side_of(purpose), path=side / name)
 
 
+def _require_own(path: Path) -> None:
+    """Raise where another user could ask or answer in a folder: questions hold material, and answers become a skill."""
+    found = path.stat()
+    if not is_own(found.st_uid) or (os.name == "posix" and found.st_mode & 0o022):
+        raise UsageError(
+            f"{path}: another user can write to this hand-off folder",
+            hint=f"if it is yours: chmod go-w {quote(str(path))}; otherwise name another folder",
+        )
+
+
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
@@ -141,6 +154,8 @@ def make_side(folder: Path, side: Side) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
+        _require_own(folder)
+        _require_own(path)
     except OSError as error:
         raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
     return path

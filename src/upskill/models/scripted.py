@@ -9,6 +9,7 @@ See docs/reference/scripted.md.
 import json
 import math
 import random
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -153,8 +154,14 @@ def _parse(path: Path) -> object:
         if path.suffix == ".toml":
             return tomllib.loads(text)
         return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError, OSError, RecursionError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        # The words of a parser quote the file: a stranger may have named a file of keys.
+        mark, found = getattr(error, "problem_mark", None), re.search(r"line (\d+),? column (\d+)", str(error))
+        line, column = (mark.line + 1, mark.column + 1) if mark else found.groups() if found else (None, None)
+        where = "" if line is None else f": line {line}, column {column}"
+        raise UsageError(f"{path}: cannot be read: it is not {path.suffix[1:].upper() or 'YAML'}{where}") from None
 
 
 def _script(value: object, problems: list[str]) -> Script | None:

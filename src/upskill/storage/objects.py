@@ -1,24 +1,25 @@
 """Objects in a folder or a bucket; some are written once, by whoever comes first. No lock is used.
 
-Names are relative, with forward slashes. A folder is read and written by the operating system alone; anything else is
-a URL, and fsspec knows how.
+Names are relative, with forward slashes, and never lead elsewhere. A folder is read and written by the operating system
+alone, link by link: it may be a stranger's, who may change it meanwhile. Anything else is a URL, and fsspec knows how.
 """
 
 import errno
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar
 
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
 from upskill.settings.values import without_secrets
-from upskill.storage.plain_files import read_plain
+from upskill.storage.plain_files import not_plain, read_plain
 
 MOST_OBJECT_BYTES = 1_000_000_000
 AT_ONCE = 32
@@ -28,6 +29,8 @@ PROBE = "written-once"
 _CONFLICT_PAUSES = (0.1, 0.5, 2.0)
 _CONFLICT = 409
 _TAKEN = 412
+_MOST_DEPTH = 8
+_ODD = frozenset("\\:")
 T = TypeVar("T")
 
 
@@ -93,6 +96,7 @@ class Objects:
             )
 
     def _explained(self, name: str, work: Callable[[], T]) -> T:
+        _require_name(name)
         try:
             return work()
         except (EngineError, UsageError):
@@ -104,6 +108,13 @@ class Objects:
             where = on_one_line(f"{self.place}/{name}")
             why = on_one_line(without_secrets(_words(error, remote=self.folder is None)))
             raise EngineError(f"{where}: cannot be read or written ({why})") from error
+
+
+def _require_name(name: str) -> None:
+    """Raise where a name is not one that lies below its place in every store, and is nothing but a name there."""
+    for part in name.split("/"):
+        if not part.isprintable() or not part.strip(" .") or part.startswith(".") or not _ODD.isdisjoint(part):
+            raise EngineError(on_one_line(f"{name!r}: is not the name of an object"))
 
 
 def _words(error: Exception, *, remote: bool) -> str:
@@ -131,75 +142,127 @@ class _Store(Protocol):
 
 
 class _Folder:
-    """Objects are files. A file is written beside its place, under a name that begins with a dot, and then named."""
+    """Objects are files. A file is written beside its place, under a name that begins with a dot, and then named.
+
+    The root is what a person named; below it no link is followed, and what is new is for its owner alone.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def create(self, name: str, data: bytes) -> bool:
-        path = self._root / name
-        if path.exists():
-            return False
-        with _beside(path, lambda file: file.write(data)) as beside:
-            try:
-                os.link(beside, path)  # fails if the name is taken, and never leaves half an object
-            except FileExistsError:
+        with self._below(name, make=True) as (path, folder):
+            with suppress(FileNotFoundError):
+                os.stat(_in(path, folder), dir_fd=folder, follow_symlinks=False)
                 return False
-            except OSError as error:
-                if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
-                    raise
-                raise UsageError(
-                    f"{self._root}: is on a file system without hard links, so nothing can be written once",
-                    hint="name a folder on another file system, or a bucket",
-                ) from None
+            with _beside(path, folder, lambda file: file.write(data)) as beside:
+                try:
+                    # Fails if the name is taken, and never leaves half an object.
+                    os.link(beside, _in(path, folder), src_dir_fd=folder, dst_dir_fd=folder)
+                except FileExistsError:
+                    return False
+                except OSError as error:
+                    if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+                        raise
+                    raise UsageError(
+                        f"{self._root}: is on a file system without hard links, so nothing can be written once",
+                        hint="name a folder on another file system, or a bucket",
+                    ) from None
         return True
 
     def replace(self, name: str, data: bytes) -> None:
-        path = self._root / name
-        with _beside(path, lambda file: file.write(data)) as beside:
-            beside.replace(path)
+        self._replace(name, lambda file: file.write(data))
 
     def upload(self, name: str, file: Path) -> None:
-        path = self._root / name
-        with file.open("rb") as source, _beside(path, lambda target: shutil.copyfileobj(source, target)) as beside:
-            beside.replace(path)
+        with file.open("rb") as source:
+            self._replace(name, lambda target: shutil.copyfileobj(source, target))
+
+    def _replace(self, name: str, write: Callable[[BinaryIO], object]) -> None:
+        with self._below(name, make=True) as (path, folder), _beside(path, folder, write) as beside:
+            os.replace(beside, _in(path, folder), src_dir_fd=folder, dst_dir_fd=folder)
 
     def read(self, name: str) -> bytes | None:
         try:
-            return read_plain(self._root / name, most=MOST_OBJECT_BYTES)
+            with self._below(name) as (path, folder):
+                return read_plain(path, most=MOST_OBJECT_BYTES, folder=folder)
         except FileNotFoundError:
             return None
 
     def names(self, below: str) -> Iterator[str]:
-        def refuse(error: OSError) -> None:
-            if not isinstance(error, FileNotFoundError):
-                raise error
-
-        for where, _, files in os.walk(self._root / below, onerror=refuse):
-            folder = Path(where).relative_to(self._root).as_posix()
-            yield from (f"{folder}/{file}" for file in files if not file.startswith("."))
+        for name, is_folder in self._children(below):
+            if not is_folder:
+                yield f"{below}/{name}"
+            elif below.count("/") < _MOST_DEPTH:
+                yield from self.names(f"{below}/{name}")
+            else:
+                raise not_plain(self._root / below / name)
 
     def folders(self, below: str) -> Iterator[str]:
-        with suppress(FileNotFoundError), os.scandir(self._root / below) as children:
-            yield from (child.name for child in children if not child.name.startswith("."))
+        yield from (name for name, _ in self._children(below))
+
+    def _children(self, below: str) -> list[tuple[str, bool]]:
+        """What lies directly below a name, and whether it is a folder."""
+        with suppress(FileNotFoundError), self._below(f"{below}/*") as (path, folder):
+            with os.scandir(path.parent if folder is None else folder) as children:
+                found = [(child.name, child.stat(follow_symlinks=False).st_mode) for child in children]
+            for name, mode in found:
+                if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                    raise not_plain(path.with_name(name))
+            return [(name, stat.S_ISDIR(mode)) for name, mode in found if not name.startswith(".")]
+        return []
 
     def remove(self, name: str) -> None:
-        (self._root / name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError), self._below(name) as (path, folder):
+            os.unlink(_in(path, folder), dir_fd=folder)
+
+    @contextmanager
+    def _below(self, name: str, *, make: bool = False) -> Iterator[tuple[Path, int | None]]:
+        """The path of an object, and its folder, opened without following a link; `None` where the system cannot."""
+        *folders, last = name.split("/")
+        path = self._root
+        if make:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            folder = _opened(stack, path, None)
+            for part in folders:
+                path /= part
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(_in(path, folder), 0o700, dir_fd=folder)
+                if not stat.S_ISDIR(os.stat(_in(path, folder), dir_fd=folder, follow_symlinks=False).st_mode):
+                    raise not_plain(path)
+                folder = _opened(stack, path, folder)
+            yield path / last, folder
+
+
+def _opened(stack: ExitStack, path: Path, within: int | None) -> int | None:
+    if os.open not in os.supports_dir_fd:
+        return None
+    flags = os.O_RDONLY | os.O_DIRECTORY | (0 if within is None else os.O_NOFOLLOW)
+    folder = os.open(_in(path, within), flags, dir_fd=within)
+    stack.callback(os.close, folder)
+    return folder
+
+
+def _in(path: Path, folder: int | None) -> str:
+    """How the operating system is told a path: seen from its folder, where that is open."""
+    return str(path) if folder is None else path.name
 
 
 @contextmanager
-def _beside(path: Path, write: Callable[[BinaryIO], object]) -> Iterator[Path]:
+def _beside(path: Path, folder: int | None, write: Callable[[BinaryIO], object]) -> Iterator[str]:
     """A file in the same folder, written and on disk; removed at the end if it is still there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    beside = _in(path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp"), folder)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with beside.open("xb") as file:
+        with os.fdopen(os.open(beside, flags, 0o600, dir_fd=folder), "wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
         yield beside
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=folder)
 
 
 class _Url:

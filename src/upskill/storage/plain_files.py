@@ -1,4 +1,4 @@
-"""Files of a run folder, which may be a stranger's: never through a link, never from a pipe, never without an end."""
+"""Files of runs and sweeps, which may be a stranger's: never through a link, never from a pipe, never endless."""
 
 import errno
 import math
@@ -17,29 +17,32 @@ ENGINE_FOLDER = "engine"
 _APPENDED = ".jsonl"
 
 
-def open_plain(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-    """Open an ordinary file. Raises `FileNotFoundError` where there is none, `EngineError` for anything else."""
+def open_plain(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, folder: int | None = None) -> int:
+    """Open an ordinary file. Raises `FileNotFoundError` where there is none, `EngineError` for anything else.
+
+    `folder` is its folder, where that was opened before.
+    """
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        file = os.open(path, flags, mode)
+        file = os.open(path if folder is None else path.name, flags, mode, dir_fd=folder)
     except FileNotFoundError:
         raise
     except NotADirectoryError:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
     except OSError as error:
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise _not_plain(path) from None
+            raise not_plain(path) from None
         what = "opened" if flags & (os.O_WRONLY | os.O_RDWR) else "read"
         raise EngineError(f"{path}: cannot be {what} ({error.strerror})") from error
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise _not_plain(path)
+        raise not_plain(path)
     return file
 
 
-def read_plain(path: Path, *, most: int = MOST_RECORD_BYTES) -> bytes:
+def read_plain(path: Path, *, most: int = MOST_RECORD_BYTES, folder: int | None = None) -> bytes:
     """The bytes of an ordinary file. Raises as `open_plain` does, and `EngineError` where there are too many."""
-    with os.fdopen(open_plain(path), "rb") as file:
+    with os.fdopen(open_plain(path, folder=folder), "rb") as file:
         try:
             data = file.read(most + 1)
         except OSError as error:
@@ -82,14 +85,15 @@ def require_plain_folder(folder: Path) -> None:
                 continue  # another process is at work there, and is refused for that
             plain = stat.S_ISREG(found.st_mode) and (found.st_nlink == 1 or not name.endswith(_APPENDED))
             if not plain and not stat.S_ISDIR(found.st_mode):
-                raise _not_plain(place / name)
+                raise not_plain(place / name)
         if ENGINE_FOLDER in folders and (place / RUN_FILE).exists():
             folders.remove(ENGINE_FOLDER)  # a killed run leaves sockets and links of students there
 
 
-def _not_plain(path: Path) -> EngineError:
+def not_plain(path: Path) -> EngineError:
+    """The refusal of a link, a pipe or the like in a folder that upskill wrote, or a stranger."""
     what = "a link" if path.is_symlink() else "not an ordinary file with one name"
     return EngineError(
-        f"{path}: cannot be read or written: it is {what}, which upskill never creates in a run folder",
-        hint="check where this run folder came from; nothing was written",
+        f"{path}: cannot be read or written: it is {what}, which upskill never creates there",
+        hint="check where this folder came from; nothing was written",
     )

@@ -24,6 +24,7 @@ from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Trial
 from upskill.domain.sweep import (
+    JOB_ID,
     Assignment,
     AttemptBegun,
     AttemptEnd,
@@ -58,7 +59,7 @@ _ADAPTERS: dict[type, TypeAdapter[Any]] = {
         SweepResult,
     )
 }
-_ID = re.compile(r"[0-9a-f]{32}")
+_ATTEMPT = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
 _TRIALS = re.compile(r"[0-9]{6,}\.jsonl")
 
 
@@ -125,8 +126,12 @@ class SweepFolder:
         return value_from_text(SweepPlan, data, where=f"{self.place}/plan.json")
 
     def jobs(self) -> list[PlannedJob]:
-        """The jobs of the plan."""
-        return self._listed(PlannedJob, "jobs.jsonl")
+        """The jobs of the plan. Raises where one confirms another: that follows from a result, and no plan says it."""
+        jobs = self._listed(PlannedJob, "jobs.jsonl")
+        for number, job in enumerate(jobs, 1):
+            if job.confirms is not None:
+                raise EngineError(f"{self.place}/jobs.jsonl: line {number}: cannot be read: no plan sets `confirms`")
+        return jobs
 
     def history(self) -> list[PlannedBefore]:
         """Every job that was ever planned here, oldest first."""
@@ -162,7 +167,7 @@ class SweepFolder:
     def done(self) -> set[str]:
         """The ids of all jobs that have a result, planned ones and others."""
         names = (name.removeprefix("results/").removesuffix(".json") for name in self.objects.names("results"))
-        return {name for name in names if _ID.fullmatch(name)}
+        return {name for name in names if JOB_ID.fullmatch(name)}
 
     def result(self, job: str) -> SweepResult | None:
         """The result of a job; `None` where it has none."""
@@ -202,14 +207,14 @@ class SweepFolder:
 
     def attempted(self) -> set[str]:
         """The ids of all jobs that were attempted."""
-        return {name for name in self.objects.folders("attempts") if _ID.fullmatch(name)}
+        return {name for name in self.objects.folders("attempts") if JOB_ID.fullmatch(name)}
 
     def attempts(self, job: str) -> dict[str, list[str]]:
-        """The names of the files of each attempt at a job, oldest attempt first."""
+        """The names of the files of each attempt at a job, oldest attempt first. What has another name is none."""
         found: dict[str, list[str]] = {}
         for name in self.objects.names(f"attempts/{job}"):
             parts = name.split("/")
-            if len(parts) > 3:
+            if len(parts) > 3 and _ATTEMPT.fullmatch(parts[2]):
                 found.setdefault(parts[2], []).append("/".join(parts[3:]))
         return found
 

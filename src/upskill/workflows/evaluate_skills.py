@@ -101,7 +101,7 @@ def plan_skills(
     def announce(line: str) -> None:
         if line not in said:
             said[line] = None
-            progress.note(line)
+            progress.announce(line)
 
     planned = []
     failures: list[UpskillError] = []

@@ -119,8 +119,27 @@ def test_every_problem_of_a_script_is_listed_at_once(tmp_path: Path) -> None:
     ("name", "text"), [("s.yaml", "a: ["), ("s.json", "{"), ("s.toml", "a ="), ("s.yaml", "a: \x00")]
 )
 def test_a_file_that_cannot_be_parsed_is_named(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot be read: it is not "):
         load_script(script_file(tmp_path, text, name))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "where"),
+    [
+        ("s.yaml", "ok: 1\nsecret: [hunter2\n", "YAML: line 3, column 1"),
+        ("s.yaml", "ok: *hunter2", "YAML: line 1, column 5"),
+        ("s.yaml", "ok: !hunter2 x", "YAML: line 1, column 5"),
+        ("credentials", "[default]\nkey = hunter2: x: y", "YAML: line 2, column 1"),
+        ("s.json", '{"a": hunter2}', "JSON: line 1, column 7"),
+        ("s.toml", "hunter2 = 1\nhunter2 = 2\n", "TOML: line 2, column 12"),
+        ("s.toml", "[hunter2]\n[hunter2]", "TOML: line 2, column 9"),
+    ],
+)
+def test_a_file_that_cannot_be_parsed_is_not_quoted(tmp_path: Path, name: str, text: str, where: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_script(script_file(tmp_path, text, name))
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.message.endswith(where)
 
 
 @pytest.mark.parametrize("name", ["", "missing.yaml", "."])

@@ -85,7 +85,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_file_system_without_hard_links_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def link(*_: object) -> None:
+    def link(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", link)
@@ -103,6 +103,55 @@ def test_neither_links_nor_pipes_are_read(tmp_path: Path) -> None:
     for name in ("link", "pipe"):
         with pytest.raises(EngineError, match=name):
             Objects(str(tmp_path)).read(f"results/{name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x", "a/../../x", "/etc/x", "a//x", "", "a/", ".", "a/.hidden", "a\\x", "C:x", "a/x\n", "a/ ", "a/x\u202e"],
+)
+def test_a_name_that_is_no_plain_name_is_refused(objects: Objects, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    for use in (
+        lambda: objects.create(name, b"x"),
+        lambda: objects.replace(name, b"x"),
+        lambda: objects.upload(name, tmp_path / "file"),
+        lambda: objects.read(name),
+        lambda: objects.names(name),
+        lambda: objects.folders(name),
+        lambda: objects.remove([name]),
+    ):
+        with pytest.raises(EngineError, match="is not the name of an object"):
+            use()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no links there")
+def test_nothing_is_done_through_a_link_to_a_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "a").mkdir(parents=True)
+    (outside / "a" / "x").write_bytes(b"mine")
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "results").symlink_to(outside)
+    objects = Objects(str(place))
+    for use in (
+        lambda: objects.create("results/a/y", b"x"),
+        lambda: objects.replace("results/a/x", b"x"),
+        lambda: objects.upload("results/a/x", outside / "a" / "x"),
+        lambda: objects.read("results/a/x"),
+        lambda: objects.names("results"),
+        lambda: objects.folders("results/a"),
+        lambda: objects.remove(["results/a/x"]),
+    ):
+        with pytest.raises(EngineError, match=r"results: cannot be read or written: it is a link"):
+            use()
+    assert [path.read_bytes() for path in (outside / "a").iterdir()] == [b"mine"]
+
+
+def test_a_listing_has_a_depth(tmp_path: Path) -> None:
+    (tmp_path / "results" / "/".join("abcdefghij")).mkdir(parents=True)
+    with pytest.raises(EngineError, match="never creates there"):
+        Objects(str(tmp_path)).names("results")
 
 
 def test_a_place_in_which_nothing_may_be_written_is_explained(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def evaluate(
     aliases that were not typed have been named.
     """
     client = parent.client if parent is not None else client or client_for(settings.values)
-    announce = progress.note if parent is None and not announced else lambda _: None
+    announce = progress.announce if parent is None and not announced else lambda _: None
     prepared = prepare(order, settings.values, progress=progress, announce=announce)
     if parent is not None:
         parent.on_prepared(prepared)

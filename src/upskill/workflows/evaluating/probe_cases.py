@@ -67,7 +67,7 @@ def probe_cases(
     Raises before any call if none could succeed, or if a person who was asked refused.
     """
     order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
-    prepared = prepare(order, settings.values, announce=progress.note)
+    prepared = prepare(order, settings.values, announce=progress.announce)
     plan = replace(prepared.plan, arms=("baseline",))
     requests = trials.Requests(prepared.skill, harness=plan.harness, trial_limits=prepared.trial_limits)
     prepared = replace(prepared, plan=plan, estimate=estimate_plan(plan, requests, trial_limits=prepared.trial_limits))

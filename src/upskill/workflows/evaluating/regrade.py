@@ -30,7 +30,7 @@ from upskill.workflows.evaluating.prepare import unconfined_notes
 from upskill.workflows.evaluating.recorded_end import CUT_SHORT, recorded_ends, replayed_schedules
 from upskill.workflows.evaluating.replay import changed_families, planned_only, recorded_plan
 from upskill.workflows.evaluating.resume import recorded_backend
-from upskill.workflows.evaluating.typed_again import Demands, TypedAgain, Word, is_inside, typed_command
+from upskill.workflows.evaluating.typed_again import Demands, TypedAgain, Word, is_inside
 
 
 def regrade(
@@ -44,15 +44,14 @@ def regrade(
     """Apply changed checks to every answer of a run. Cases that the run did not have cannot be graded.
 
     `graded` is handed every trial with its new grade and its answer. `sandbox` is what was typed: a record that asks
-    for less confinement, or for cases that lie elsewhere, is refused with the command to type.
+    for less confinement, or for cases that lie elsewhere, is refused with what to type.
     """
     record = storage.read_run(run)
     demands = Demands.of(run, TypedAgain(settings=settings_from({}, where="regrade"), sandbox=sandbox), {})
-    command = ("regrade", run.as_posix(), *(() if case_file is None else ("--tests", case_file.as_posix())))
     source = demands.path(
         record.case_source, case_file, Word("its cases are outside the working folder", "tests", "--tests", "")
     )
-    demands.require_typed(lambda: typed_command(command, demands.words))
+    demands.require_typed()
     check_problems = partial(checks.check_problems, judge=record.judge is not None)
     cases = storage.read_case_file(source, check_problems=check_problems).cases
     skill, skill_notes = _recorded_skill(run, record)
@@ -63,7 +62,7 @@ def regrade(
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
     if executes and recorded == "none":
         demands.sandbox(recorded)
-        demands.require_typed(lambda: typed_command(command, demands.words))
+        demands.require_typed()
     confined = require_sandbox(sandbox) if executes else None
     backend = sandbox if executes else recorded
     with storage.collector_paused(), TemporaryDirectory() as scratch:

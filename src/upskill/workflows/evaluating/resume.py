@@ -42,7 +42,7 @@ def resume(
 ) -> Evaluation:
     """Resume a run that was killed or interrupted, under its own settings. No finished trial is bought again.
 
-    Raises, with the command to type, where the record asks for something that only a person may ask for.
+    Raises, with what to type, where the record asks for something that only a person may ask for.
     """
     storage.require_plain_folder(run)
     record = storage.read_run(run)
@@ -50,11 +50,11 @@ def resume(
     demands = Demands.of(run, typed, EVAL_FLAGS)
     chosen = demands.settings(recorded_settings(record.settings), urls=("base_url",))
     order = _recorded_order(record, demands, every_case=parent is not None)
-    demands.require_typed(lambda: resume_command(run))
+    demands.require_typed()
     told = {name: one for name, one in settings_record(chosen).items() if is_typed(typed.settings, name)}
     record = replace(record, settings={**record.settings, **told})
     settings = chosen.values
-    announce = progress.note if parent is None else lambda _: None
+    announce = progress.announce if parent is None else lambda _: None
     with opened_previous(order) as opened:
         prepared = prepare(opened, replace(settings, harness=record.harness.partition("/")[0]), announce=announce)
     require_unchanged(prepared, record, run)

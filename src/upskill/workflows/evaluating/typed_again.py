@@ -4,7 +4,7 @@ What would confine less, send anything elsewhere, spend more, or read or write o
 folder counts only where a person typed it again, or where the settings of today say the same.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -110,13 +110,14 @@ class Demands:
         """Whether this must be typed again."""
         return any(word.name == name for word in self.missing)
 
-    def require_typed(self, command: Callable[[], str]) -> None:
-        """Raise, with the whole command, where something must be typed again."""
+    def require_typed(self) -> None:
+        """Raise, with the options, where something must be typed again. A command to copy would allow it all."""
         if self.missing:
+            options = dict.fromkeys(word.flag or "SKILL" for word in self.missing)
             raise UsageError(
                 f"{self.run}: a run folder cannot decide this; type what you allow",
                 problems=[on_one_line(word.why) for word in self.missing],
-                hint=f"to allow all of it: {command()}",
+                hint=f"check where this run comes from; what you allow is typed with {', '.join(options)}",
             )
 
     def sandbox(self, recorded: object) -> None:

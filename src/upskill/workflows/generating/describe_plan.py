@@ -55,7 +55,7 @@ def plan_description(
     target = _target(order, settings, skill)
     prompts = _read_prompts(skill)
     gathered = gather(None, sources=order.sources, folder=Path.cwd(), progress=progress)
-    roles = roles_for(settings, announce=progress.note, needs_keys=needs_keys)
+    roles = roles_for(settings, announce=progress.announce, needs_keys=needs_keys)
     inputs = GenerateInputs(
         order=replace(
             order,

@@ -172,7 +172,7 @@ def resume_generate(
     if text is None:
         raise UsageError(f"{run}: ended before anything was read or spent", hint="start a new run")
     gathered = read_gathered(text, previous=folder.previous, skill_folder=resumed.skill)
-    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note)
+    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.announce)
     if (identity(roles.teacher), identity(roles.writer)) != (record.teacher, record.case_writer):
         raise UsageError(
             f"{run}: cannot be resumed: its teacher was {record.teacher} and is now {identity(roles.teacher)}",

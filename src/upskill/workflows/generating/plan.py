@@ -227,7 +227,7 @@ def plan_generate(
         gathered = with_comments(gathered, feedback)
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
-    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note, needs_keys=needs_keys)
+    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.announce, needs_keys=needs_keys)
     inputs = GenerateInputs(
         order=replace(
             order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file

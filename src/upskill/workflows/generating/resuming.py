@@ -63,10 +63,10 @@ class ResumedOrder:
 
 
 def resumed_order(run: Path, record: TeachingRecord, typed: TypedGenerate) -> ResumedOrder:
-    """The order of a run. Raises, with the command to type, where it asks for what only a person may ask for."""
+    """The order of a run. Raises, with what to type, where it asks for what only a person may ask for."""
     demands = _demands(run, typed)
     resumed = _resumed(record, typed, demands)
-    demands.require_typed(lambda: resume_command(run))
+    demands.require_typed()
     return resumed
 
 

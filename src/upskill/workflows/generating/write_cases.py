@@ -219,7 +219,7 @@ def cases_for_skill(
 
     `client` is that of the evaluation they are written for: one cap holds for both.
     """
-    plan = plan_cases(order, settings.values, announce=progress.note)
+    plan = plan_cases(order, settings.values, announce=progress.announce)
     wanted = f"{order.counts.total} cases"
     announce_writing(plan.writer, plan.estimate, what=wanted, progress=progress, confirm=confirm)
     client = client or client_for(settings.values)

@@ -151,7 +151,7 @@ def triggers_for_skill(
 
     `client` is that of the measurement they are written for: one cap holds for both.
     """
-    plan = plan_triggers(order, settings.values, announce=progress.note)
+    plan = plan_triggers(order, settings.values, announce=progress.announce)
     wanted = f"{2 * order.counts.of_a_kind} trigger prompts"
     announce_writing(plan.writer, plan.estimate, what=wanted, progress=progress, confirm=confirm)
     client = client or client_for(settings.values)

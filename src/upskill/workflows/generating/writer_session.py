@@ -69,7 +69,7 @@ def require_models(skill: Path, settings: Settings, *, what: str, hint: str, pro
             f"{name}: there are no {what}, and no teacher to write them: {error.message}", hint=hint
         ) from None
     for line in untyped_lines("models are", students):
-        progress.note(line)
+        progress.announce(line)
     for student in students:
         probe(student)
 

@@ -35,9 +35,10 @@ from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvalua
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.sweeping.bought import AttemptProgress, as_one_run, asked_for
 from upskill.workflows.sweeping.conditions import planned_student
-from upskill.workflows.sweeping.job_settings import job_settings
-from upskill.workflows.sweeping.planned_skill import job_id
+from upskill.workflows.sweeping.job_settings import job_settings, require_planned_endpoints
+from upskill.workflows.sweeping.planned_skill import cost_at_most, job_id
 
+_ROUNDING = 1e-6
 _CUT_SHORT = frozenset({"cap reached", "endpoint down", "interrupted"})
 
 
@@ -85,7 +86,7 @@ class _Attempt:
         try:
             self._folder.keep_ended(end)
             if end.done:
-                self._tidy()
+                self._folder.remove_trials(self._job.id)  # nobody reads them once there is a result
         except EngineError as error:  # then it is charged in full
             return replace(end, why=end.why or _line(error), error=end.error or _job_error(error))
         return end
@@ -101,6 +102,7 @@ class _Attempt:
 
     def _measure(self, scratch: Path) -> AttemptEnd:
         """Evaluate, and keep the run and its result."""
+        require_planned_endpoints(self._plan, self._job.students)  # this machine may not be the one that announced them
         self._charged()  # raises before the first call where nobody could say at the end what was charged
         # Looks of one run are told from those of another by the name of its folder.
         run = storage.run_folder_at(scratch / self._name)
@@ -189,8 +191,12 @@ class _Attempt:
         problems = [
             f"{name} is served by another model than when the plan was made"
             for name in served
-            if name in planned and served[name] != planned[name]
+            if served[name] != planned[name]
         ]
+        at_most = cost_at_most(prepared) or 0.0
+        if at_most > (self._job.cost_at_most or 0.0) + _ROUNDING:
+            # Of what is free nobody was asked, and nothing is reserved.
+            problems.append(f"it costs more than the plan says: {reporting.dollars(at_most)} at most")
         if not problems and self._job.confirms is None and job_id(prepared, served) != self._job.id:
             problems.append("this version of upskill, or its environment, would ask something else")
         if problems:
@@ -237,28 +243,15 @@ class _Attempt:
 
     @contextmanager
     def _scratch(self) -> Iterator[Path]:
-        """A folder of this attempt alone: beside what is kept, where that is a folder. Removed at the end."""
-        place = self._folder.objects.folder
+        """A folder of this attempt alone, of which nobody else knows. Removed at the end."""
         try:
-            if place is None:
-                scratch = Path(tempfile.mkdtemp(prefix="upskill-sweep-"))
-            else:
-                scratch = place / "scratch" / self._name
-                scratch.mkdir(parents=True)
+            scratch = Path(tempfile.mkdtemp(prefix="upskill-sweep-"))
         except OSError as error:
             raise EngineError(f"there is no place to work in: {error.filename} ({error.strerror})") from None
         try:
             yield scratch
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-
-    def _tidy(self) -> None:
-        """Remove what nobody reads once there is a result."""
-        self._folder.remove_trials(self._job.id)
-        place = self._folder.objects.folder
-        if place is not None:  # what attempts left that were killed
-            for attempt in self._attempts_before:
-                shutil.rmtree(place / "scratch" / attempt, ignore_errors=True)
 
 
 class _Looks:

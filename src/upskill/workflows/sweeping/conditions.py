@@ -1,7 +1,7 @@
 """The conditions of a sweep, apart from its skills: models as they are served, and what is the same for all."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,7 +11,29 @@ from upskill.domain.harness import choose_harness
 from upskill.domain.sweep import PlannedStudent
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel
+from upskill.models.endpoint import untyped_lines
+from upskill.settings import Settings
+from upskill.workflows.evaluating.judge import judge_endpoint
+from upskill.workflows.models import student_endpoint
 from upskill.workflows.sweeping.manifest import Manifest
+
+
+def sweep_endpoints(students: Collection[str], settings: Settings) -> tuple[dict[str, Endpoint], tuple[str, ...]]:
+    """Where the models of a sweep are asked, and a line for every server and alias that nobody typed.
+
+    Raises `UsageError` for a script outside the working folder: a manifest, or a plan, may be a stranger's, and what
+    cannot be read as a script would be quoted.
+    """
+    endpoints = {name: student_endpoint(name, settings) for name in students}
+    judge = judge_endpoint(settings, endpoints)
+    judges = [] if judge is None or judge.name in endpoints else [judge]
+    for one in (*endpoints.values(), *judges):
+        if one.is_scripted and not _script_of(one).resolve().is_relative_to(Path.cwd().resolve()):
+            raise UsageError(
+                f"{one.name}: the script {_script_of(one)} is outside the working folder",
+                hint="copy the script here, if you know what it is; scripts of a sweep are in the working folder",
+            )
+    return endpoints, (*untyped_lines("models are", endpoints.values()), *untyped_lines("the judge is", judges))
 
 
 def planned_student(endpoint: Endpoint, served: ServedModel) -> PlannedStudent:
@@ -27,11 +49,14 @@ def planned_student(endpoint: Endpoint, served: ServedModel) -> PlannedStudent:
 
 def _script_digest(endpoint: Endpoint) -> str:
     """A script that is edited is another model."""
-    path = Path(endpoint.model.removeprefix("scripted/"))
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(_script_of(endpoint).read_bytes()).hexdigest()
     except OSError as error:
         raise UsageError(f"{endpoint.name}: cannot be read ({error.strerror})") from None
+
+
+def _script_of(endpoint: Endpoint) -> Path:
+    return Path(endpoint.model.removeprefix("scripted/"))
 
 
 def basis_of(

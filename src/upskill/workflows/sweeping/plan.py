@@ -15,14 +15,12 @@ from upskill.domain.sweep import PlannedBefore, PlannedJob, PlannedStudent, Refu
 from upskill.domain.text import on_one_line
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel
-from upskill.models.endpoint import untyped_lines
 from upskill.models.preflight import ServersAskedOnce
 from upskill.settings import Settings
 from upskill.storage.raw_skill import raw_digest
 from upskill.storage.sweep_folder import SweepFolder
-from upskill.workflows.models import student_endpoint
 from upskill.workflows.sweeping.archives import Archives
-from upskill.workflows.sweeping.conditions import basis_of, planned_student
+from upskill.workflows.sweeping.conditions import basis_of, planned_student, sweep_endpoints
 from upskill.workflows.sweeping.listed_skills import ListedSkill, listed_skills, with_folder
 from upskill.workflows.sweeping.manifest import Manifest, read_manifest
 
@@ -66,9 +64,9 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
     manifest = read_manifest(path)
     settings = replace(manifest.values, store=False, report=False, runs_dir=os.devnull)
     servers = ServersAskedOnce()
-    endpoints = {name: student_endpoint(name, settings) for name in manifest.students}
-    for line in untyped_lines("models are", endpoints.values()):
-        progress.note(line)
+    endpoints, untyped = sweep_endpoints(manifest.students, settings)
+    for line in untyped:
+        progress.announce(line)
     served = {name: servers.probe(one, needs_key=False) for name, one in endpoints.items()}
     students = tuple(planned_student(one, served[name]) for name, one in endpoints.items())
     basis = basis_of(manifest, students, endpoints, served)

@@ -72,7 +72,7 @@ class SkillPlanner:
 
     def _job(self, listed: ListedSkill, prepared: PreparedEvaluation, *, input: str, raw: str | None) -> PlannedJob:
         estimate = prepared.estimate
-        unpriced = all(student.price is None for student in prepared.plan.students)
+        unpriced = cost_at_most(prepared) is None
         return PlannedJob(
             id=job_id(prepared, self.served),
             skill=listed.skill,
@@ -85,11 +85,17 @@ class SkillPlanner:
             calls_expected=estimate.calls_expected,
             calls_at_most=estimate.calls_at_most,
             cost_expected=None if unpriced else estimate.price_expected,
-            cost_at_most=None if unpriced else estimate.price_at_most,
+            cost_at_most=cost_at_most(prepared),
             output_tokens_expected=estimate.output_tokens_expected,
             tokens_at_most=estimate.tokens_at_most,
             raw=raw or "",
         )
+
+
+def cost_at_most(prepared: PreparedEvaluation) -> float | None:
+    """Dollars, for the models whose price is known, the judge among them; `None` where none is known."""
+    known = any(student.price is not None for student in prepared.plan.students)
+    return prepared.estimate.price_at_most if known else prepared.estimate.price_at_most or None
 
 
 def job_id(prepared: PreparedEvaluation, served: Mapping[str, str | None]) -> str:

@@ -1,6 +1,5 @@
 """The report of a sweep: its results as one table, audited against every answer, and the files that hold it."""
 
-import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from upskill.errors import EngineError
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.reporting.sufficient_students import by_cost, cheapest_sufficient
 from upskill.reporting.sweep_files import TABLE_TYPES, table_cells, table_csv, table_markdown
+from upskill.storage.objects import Objects
 from upskill.storage.sweep_folder import SweepFolder, result_name
 from upskill.workflows.sweeping.budget import Amount
 from upskill.workflows.sweeping.reduce import Audit, Claimed, Difference, Reducer, has_duckdb
@@ -45,14 +45,19 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
     """
     folder = SweepFolder(place)
     standing = read_standing(folder)
-    target = out if out is not None or folder.objects.folder is None else Path(place) / "report"
-    where = f"{folder.place.rstrip('/')}/report" if target is None else target.as_posix()
-    with _scratch(target) as scratch:
+    where = f"{folder.place.rstrip('/')}/report" if out is None else out.as_posix()
+    target = folder.objects if out is None else Objects(str(out.absolute()))
+
+    def publish(names: Iterable[str]) -> None:
+        for name in names:
+            target.upload(f"report/{name}" if out is None else name, scratch / name)
+
+    with _scratch() as scratch:
         if not has_duckdb():
             read = _Results(folder, standing, None)
             table = _table(standing, read, folder)
             (scratch / "table.csv").write_text(table_csv(table), encoding="utf-8", newline="")
-            _publish(folder, scratch, target, ["table.csv"])
+            publish(["table.csv"])
             raise EngineError(
                 f"the report needs duckdb; only {where}/table.csv was written, and it was not audited",
                 hint=_NEEDS_DUCKDB,
@@ -66,28 +71,18 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
         problems = tuple(_problems(audit))
         (scratch / "table.csv").write_text(table_csv(table), encoding="utf-8", newline="")
         (scratch / "report.md").write_text(table_markdown(table, problems), encoding="utf-8")
-        _publish(folder, scratch, target, FILES)
+        publish(FILES)
     return SweepReport(table=table, audit=audit, problems=problems, folder=where)
 
 
 @contextmanager
-def _scratch(target: Path | None) -> Iterator[Path]:
-    """A folder on the disk where the files will be, so that each appears at once."""
+def _scratch() -> Iterator[Path]:
+    """A folder of which nobody else knows: the folder of a sweep may be a stranger's."""
     try:
-        if target is not None:
-            target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target, prefix=".report-", ignore_cleanup_errors=True) as name:
+        with tempfile.TemporaryDirectory(prefix="upskill-report-", ignore_cleanup_errors=True) as name:
             yield Path(name)
     except OSError as error:
-        raise EngineError(f"{target or tempfile.gettempdir()}: cannot be written ({error.strerror})") from None
-
-
-def _publish(folder: SweepFolder, scratch: Path, target: Path | None, names: Iterable[str]) -> None:
-    for name in names:
-        if target is None:
-            folder.objects.upload(f"report/{name}", scratch / name)
-        else:
-            shutil.move(scratch / name, target / name)
+        raise EngineError(f"{tempfile.gettempdir()}: cannot be written ({error.strerror})") from None
 
 
 class _Results:

@@ -36,7 +36,7 @@ def trigger(
     `client` is one through which something was bought before, so that its caps hold for both.
     """
     client = client or client_for(settings.values)
-    prepared = prepare_triggering(order, settings.values, progress=progress, announce=progress.note)
+    prepared = prepare_triggering(order, settings.values, progress=progress, announce=progress.announce)
     for line in prepared.lines:
         progress.note(line)
     if prepared.is_much and not confirm(prepared.estimate):

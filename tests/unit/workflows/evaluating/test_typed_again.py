@@ -82,9 +82,11 @@ def test_limits_of_a_trial_are_typed_again_where_they_are_wider() -> None:
         ("UPSKILL_COMMAND_SECONDS", 9_000),
     ]
     with pytest.raises(UsageError) as refused:
-        demands.require_typed(lambda: typed_command(("eval", "--resume", "runs/x"), demands.words))
+        demands.require_typed()
     assert refused.value.hint is not None
-    assert "UPSKILL_COMMAND_SECONDS=9000 upskill eval --resume runs/x --max-turns 99" in refused.value.hint
+    assert refused.value.hint.endswith("typed with --max-turns, UPSKILL_COMMAND_SECONDS")
+    own = typed_command(("eval", "--resume", "runs/x"), demands.words)
+    assert own == "UPSKILL_COMMAND_SECONDS=9000 upskill eval --resume runs/x --max-turns 99"
 
 
 def test_a_script_elsewhere_must_be_named_today_and_other_models_are_refused() -> None:

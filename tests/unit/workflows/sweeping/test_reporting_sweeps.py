@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from made_sweeps import MadeSweep, made_result, made_rows
+from made_sweeps import ATTEMPT, MadeSweep, made_result, made_rows
 from upskill.domain.job import Caps, JobSpending
 from upskill.domain.sweep import AttemptBegun, AttemptEnd, PlannedJob, Refused, SweepResult
 from upskill.domain.sweep_table import TableRow
@@ -65,7 +65,7 @@ def test_a_winner_without_a_confirmation_was_found_once(sweep: MadeSweep, made: 
     elif made == "killed":
         sweep.begun(again, AttemptBegun(caps=Caps(max_calls=7), host="h", at="now"))
     elif made == "failed":
-        sweep.ended(again, AttemptEnd(id=again.id, attempt="a1", done=False, why="the endpoint went down"))
+        sweep.ended(again, AttemptEnd(id=again.id, attempt=ATTEMPT, done=False, why="the endpoint went down"))
 
     row = rows_of(report_sweep(str(sweep.path)))["knots", "small"]
 
@@ -83,7 +83,7 @@ def test_without_confirmations_every_winner_was_found_once(tmp_path: Path) -> No
 def test_what_has_no_result_says_why(sweep: MadeSweep) -> None:
     lost, killed, _ = sweep.job("lost"), sweep.job("killed"), sweep.job("later")
     ended = AttemptEnd(
-        id=lost.id, attempt="a1", done=False, why="8 of 30 pairs were dropped", verdicts={"small": "invalid"}
+        id=lost.id, attempt=ATTEMPT, done=False, why="8 of 30 pairs were dropped", verdicts={"small": "invalid"}
     )
     sweep.ended(lost, replace(ended, spending=JobSpending(calls=3, tokens=30, cost=0.25)))
     sweep.begun(killed, AttemptBegun(caps=Caps(max_calls=100, max_cost=2.0), host="h", at="now"))

@@ -6,6 +6,7 @@ from typing import Self
 
 import pytest
 
+from made_sweeps import ATTEMPT
 from upskill.domain.job import Caps, JobSpending
 from upskill.domain.rate_limit import RateLimit
 from upskill.domain.sweep import Assignment, AttemptBegun, AttemptEnd, PlannedJob, SweepPlan, SweepResult
@@ -189,9 +190,9 @@ def test_an_attempt_without_an_end_is_charged_in_full_by_the_next_run(tmp_path: 
     folder = _sweep(tmp_path, 2)
     job = _job(0)
     begun = AttemptBegun(caps=Caps(max_calls=14, max_cost=0.5), host="h", at="t")
-    folder.objects.create(f"attempts/{job.id}/a1/begun.json", value_text(begun).encode())
-    ended = AttemptEnd(id=job.id, attempt="a2", done=False, spending=JobSpending(calls=3, tokens=30), why="cut short")
-    folder.objects.create(f"attempts/{job.id}/a2/ended.json", value_text(ended).encode())
+    folder.objects.create(f"attempts/{job.id}/20261116T120000-00000001/begun.json", value_text(begun).encode())
+    ended = AttemptEnd(id=job.id, attempt=ATTEMPT, done=False, spending=JobSpending(calls=3, tokens=30), why="short")
+    folder.objects.create(f"attempts/{job.id}/{ATTEMPT}/ended.json", value_text(ended).encode())
     standing = read_standing(folder)
     assert (standing.attempts[job.id].killed, standing.attempts[job.id].ended) == (1, 1)
     run = prepare_run(standing, at="", shard=Shard(), again=False)
@@ -206,7 +207,7 @@ def test_three_attempts_without_a_result_are_enough_unless_a_person_asks(tmp_pat
         tries.append(given.job.id)
         end = AttemptEnd(
             id=given.job.id,
-            attempt=f"a{len(tries)}",
+            attempt=f"20261116T120000-{len(tries):08}",
             done=False,
             spending=JobSpending(calls=2, tokens=20),
             why="interrupted" if len(tries) == 1 else "too many answers were lost",

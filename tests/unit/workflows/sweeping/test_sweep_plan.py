@@ -115,6 +115,17 @@ def test_a_changed_script_is_another_model(place: Place, tmp_path: Path, monkeyp
     assert before["registry/a"] != _ids(place.plan())["registry/a"]
 
 
+def test_a_judge_has_a_price_although_no_student_has_one(place: Place) -> None:
+    make_skill(place.registry / "a")
+    asked = [{"id": "c", "input": "Which port?", "checks": [{"judge": "It says 7413."}]}]
+    (place.registry / "a" / "skill_meta.json").write_text(json.dumps({"cases": asked}))
+    place.manifest(MANIFEST.replace('"haiku", "sonnet"', '"hf/org/unpriced"') + 'judge = "opus"\n')
+    judged, free = place.plan().jobs
+    assert judged.cost_at_most is not None
+    assert judged.cost_at_most > 0.01
+    assert free.cost_at_most is None
+
+
 def test_every_model_is_probed_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     probe = preflight.probe

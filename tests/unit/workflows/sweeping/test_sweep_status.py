@@ -22,7 +22,8 @@ def place(tmp_path: Path) -> Place:
     return place
 
 
-def _try(place: Place, job: PlannedJob, attempt: str, why: str | None) -> None:
+def _try(place: Place, job: PlannedJob, number: int, why: str | None) -> None:
+    attempt = f"20261116T120000-{number:08}"
     begun = AttemptBegun(caps=Caps(max_calls=50, max_cost=2.0), host="h", at="2026-01-01T00:00:00+00:00")
     place.folder.objects.create(f"attempts/{job.id}/{attempt}/begun.json", value_text(begun).encode())
     if why is not None:
@@ -38,9 +39,9 @@ def test_it_counts_results_winners_attempts_and_what_was_charged(place: Place) -
         place.finish(job, "helps")
     place.finish(jobs[2], "undecided")
     place.finish(winners[0].confirmation(winners[0].students, seed=1), "helps")
-    _try(place, jobs[3], "1", "too many answers were lost")
-    _try(place, jobs[3], "2", None)
-    _try(place, jobs[4], "1", "too many answers were lost")
+    _try(place, jobs[3], 1, "too many answers were lost")
+    _try(place, jobs[3], 2, None)
+    _try(place, jobs[4], 1, "too many answers were lost")
     status = sweep_status(place.folder)
     assert (status.evaluations.planned, status.evaluations.done, status.evaluations.left) == (6, 3, 3)
     assert (status.confirmations.planned, status.confirmations.done) == (2, 1)
