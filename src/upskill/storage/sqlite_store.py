@@ -41,9 +41,9 @@ MOST_BYTES = 1_000_000_000
 _CENTURY = timedelta(days=36_500)
 _AHEAD = timedelta(days=1)
 """A trial stored later than this from now was stored under a wrong clock, and would never grow old."""
-_MOMENT_SECONDS = 0.02
-"""How long `keep` waits for another process that writes. It is called on the engine's event loop."""
-_PAUSE_SECONDS = 0.25
+_MOMENT_SECONDS = 0.2
+"""How long `keep`, on the engine's event loop, waits for another process that writes: a write takes a few ms."""
+_PAUSE_SECONDS = 2.0
 """After a wait in vain nobody waits again for so long; what was handed in meanwhile is written together."""
 _MOST_WAITING = 20_000
 _PRUNE_SECONDS = 1.0
@@ -67,8 +67,8 @@ class SqliteStore:
     """The answer cache at `path`, created if it does not exist. Use it in a `with` block, from any thread.
 
     Opening never fails: without a usable file nothing is recalled or kept, and `notes` says why. `keep` commits, and
-    committed answers survive kill -9. While another process holds the file, answers wait for the next `keep` or the
-    end. `recall` sees the commits of all processes; `flush` commits.
+    committed answers survive kill -9. Only while another process holds the file for longer than any write takes,
+    answers wait for a later `keep` or the end. `recall` sees the commits of all processes; `flush` commits.
     """
 
     def __init__(
