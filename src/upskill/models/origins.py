@@ -58,6 +58,7 @@ class _SameOrigin(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> Any:
+        fp.close()  # else all of its body is read, however long
         require_same_origin(req.full_url, newurl)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

@@ -3,9 +3,11 @@
 import http.client
 import importlib.metadata
 import json
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,8 @@ from upskill.models.origins import OtherOrigin, opener_for
 from upskill.models.responses import MOST_NAME_CHARACTERS
 
 SECONDS = 5.0
+"""For a whole reply: a server can send a byte in time for every read, and never come to an end."""
+MOST_BYTES = 10_000_000
 _STABLE_KEYS = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
 """What a server's listing says of a model and does not change from one request to the next."""
 
@@ -171,10 +175,15 @@ def _get(
     request.add_header("Content-Type", "application/json")
     if key := endpoint.key():
         request.add_header("Authorization", f"Bearer {key}")
-    try:
+
+    def read() -> bytes:
         with opener_for(url)(request, timeout=SECONDS) as response:
-            value = json.loads(response.read(10_000_000))
+            return bytes(response.read(MOST_BYTES))
+
+    try:
+        value = json.loads(_in_time(read))
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code in (401, 403) and not optional:
             raise ProviderError(
                 f"{endpoint.name}: {endpoint.base_url} rejects the key (HTTP {error.code})",
@@ -198,3 +207,19 @@ def _get(
             hint=f"start the server, or correct {origin.where if (origin := endpoint.url_origin) else '--base-url'}",
         ) from None
     return value if isinstance(value, dict) else None
+
+
+def _in_time(read: Callable[[], bytes]) -> bytes:
+    """What it returns or raises; `TimeoutError` after one deadline. The thread that is left ends with the process."""
+    ended: Future[bytes] = Future()
+
+    def body() -> None:
+        try:
+            ended.set_result(read())
+        except BaseException as error:  # noqa: BLE001 - the boundary of a thread: raised again by whoever waits
+            ended.set_exception(error)
+
+    threading.Thread(target=body, name="upskill-probe", daemon=True).start()
+    if wait((ended,), timeout=SECONDS).not_done:
+        raise TimeoutError(f"no complete reply within {SECONDS:g} seconds")
+    return ended.result()

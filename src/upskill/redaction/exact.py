@@ -5,15 +5,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from html.entities import html5
 from itertools import chain
-from urllib.parse import quote, quote_plus
 
 from upskill.redaction.contexts import named_secrets
 from upskill.redaction.families import private_keys, tokens
 from upskill.redaction.plausibility import looks_random
 from upskill.redaction.requests import request_secrets
 from upskill.redaction.token_index import LEAST as LEAST_RUN
-from upskill.redaction.token_index import Span, TokenIndex
+from upskill.redaction.token_index import Span, TokenIndex, long_runs
 
 LEAST = 8
 _CHOSEN = re.compile(r"(?:PASSWORDS?|PASSWD|PASSPHRASE|(?<!COM)(?<!BY)(?<!ASK)PASS|PWD|PW|SECRETS?|PSK|MNEMONIC)\d*$")
@@ -98,27 +98,71 @@ def _looks_issued(value: str, least: int = 12) -> bool:
 
 
 def forms_of(value: str) -> tuple[str, ...]:
-    """How a value may be written: as it is, escaped, in base64 at each of the three alignments, in hex."""
+    """How a whole value may be written: as it is, in JSON, in base64 at each of the three alignments, as numbers.
+
+    Escapes of single characters are not among them: they mix with each other and with characters as they are.
+    """
     raw = value.encode("utf-8", "surrogatepass")
     forms = [value]
     for ascii_only in (True, False):
         once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
         twice = json.dumps(once, ensure_ascii=ascii_only)[1:-1]
         forms += [once, twice, once.replace("/", "\\/")]
-    forms += [
-        quote(value, safe="", errors="replace"),
-        quote(value, errors="replace"),
-        quote_plus(value, errors="replace"),
-    ]
-    forms += [re.sub(r"%[0-9A-F]{2}", lambda m: m.group().lower(), form) for form in forms if "%" in form]
+    coded = list(_in_base64(raw))
+    forms += [*coded, *_in_base64(value.encode("utf-16-le", "surrogatepass"))]
+    forms += [form for once in coded for form in _in_base64(once.encode())]
+    forms += [form for once in (raw.hex(), raw.hex(" "), raw.hex(":")) for form in (once, once.upper())]
+    forms += [", ".join(f"0x{byte:02x}" for byte in raw), ", ".join(map(str, raw)), ",".join(map(str, raw))]
+    return tuple(dict.fromkeys(form for form in forms if len(form) >= LEAST))
+
+
+def _in_base64(raw: bytes) -> Iterator[str]:
     for before in range(3):
         coded = base64.b64encode(b"\0" * before + raw).decode()
         # Characters that mix bits of a neighbour cannot be known and are left out at both ends.
         first = (0, 2, 3)[before]
         last = len(coded.rstrip("=")) - (1 if (before + len(raw)) % 3 else 0)
-        forms += [coded[first:last], coded[first:last].replace("+", "-").replace("/", "_")]
-    forms += [raw.hex(), raw.hex().upper(), raw.hex(" "), raw.hex(":")]
-    return tuple(dict.fromkeys(form for form in forms if len(form) >= LEAST))
+        yield coded[first:last]
+        yield coded[first:last].replace("+", "-").replace("/", "_")
+
+
+_ESCAPES = (
+    r"%(?:25)*[2-7][0-9A-Fa-f]",
+    r"=[2-7][0-9A-F]",
+    r"\\(?:u00[2-7]|u\{0*[2-7][0-9A-Fa-f]\}|x[2-7]|(?:0[4-7]|1[0-7])[0-7])",
+    r"&(?:amp;)*(?:#0*(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6]);|#[xX]0*[2-7][0-9A-Fa-f];|[A-Za-z]{2,8};)",
+)
+"""A printable character of ASCII, escaped in one of the spellings below. Texts in other alphabets are full of others.
+Each begins with one character: so it is found fast."""
+_BEYOND_ASCII = (r"%[89A-Fa-f]", r"=[89A-F]", r"\\[ux23]", r"&#")
+_LONGEST_ESCAPED = 300
+"""A longer value is a file, such as a private key: the pattern for its escapes would take seconds to make."""
+_NAMES: dict[str, list[str]] = {}
+for _name, _character in html5.items():
+    if _name.endswith(";"):
+        _NAMES.setdefault(_character, []).append(_name)
+
+
+def _spellings(character: str) -> str:
+    """A pattern for a character of a value: as it is, or escaped for URLs, JSON, programs, HTML or mail, also twice."""
+    code, raw = ord(character), character.encode("utf-8", "surrogatepass")
+    units = character.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
+    named = "|".join(_NAMES.get(character, ()))
+    forms = [
+        rf"\\*{re.escape(character)}",
+        *("".join(f"{before}{byte:02x}" for byte in raw) for before in ("%(?:25)*", "=", r"\\+x")),
+        "".join(rf"\\+{byte:03o}" for byte in raw),
+        "".join(rf"\\+u{unit}" for unit in units),
+        rf"\\+u\{{0*{code:x}\}}",
+        rf"&(?:amp;)*(?:#0*{code};|#x0*{code:x};{'|' if named else ''}{named})",
+    ]
+    # Letters of the value itself are not folded.
+    return f"(?:{forms[0]}|(?i:{'|'.join(forms[1:])}))"
+
+
+@lru_cache(maxsize=64)
+def _escaped(value: str) -> re.Pattern[str]:
+    return re.compile("".join(map(_spellings, value)))
 
 
 class ExactValues:
@@ -126,6 +170,10 @@ class ExactValues:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._forms = [(form, name, _piece(form)) for value, name in values.items() for form in forms_of(value)]
+        self._short = {value: name for value, name in values.items() if len(value) <= _LONGEST_ESCAPED}
+        escapes = _ESCAPES if all(map(str.isascii, self._short)) else (*_ESCAPES, *_BEYOND_ASCII)
+        self._escapes = [re.compile(escape) for escape in escapes]
+        self._longest = 2 * max(map(len, self._short), default=0)
 
     @property
     def any(self) -> bool:
@@ -134,13 +182,34 @@ class ExactValues:
 
     def spans(self, text: str, runs: bytes | None = None) -> Iterator[Span]:
         """Each occurrence of each form. `runs` holds the long runs of the text, where they are at hand."""
+        if not self.any:
+            return
+        if runs is None:
+            runs = long_runs(text.encode("latin-1", "replace"))[2]
         for form, name, piece in self._forms:
-            if runs is not None and piece and piece not in runs:
+            if piece and piece not in runs:
                 continue
             start = text.find(form)
             while start >= 0:
                 yield Span(start, start + len(form), name, 9)
                 start = text.find(form, start + 1)
+        for start, end in self._near_escapes(text):
+            for value, name in self._short.items():
+                for match in _escaped(value).finditer(text, start, end):
+                    yield Span(match.start(), match.end(), name, 9)
+
+    def _near_escapes(self, text: str) -> Iterator[tuple[int, int]]:
+        """The stretches of a text that hold escaped characters, and around them as much as a value is long."""
+        found = sorted(match.start() for escape in self._escapes for match in escape.finditer(text))
+        start = end = -1
+        for at in found:
+            if at > end:
+                if found[0] < at:
+                    yield start, end
+                start = max(0, at - self._longest)
+            end = at + self._longest
+        if found:
+            yield start, end
 
 
 def _piece(form: str) -> bytes:

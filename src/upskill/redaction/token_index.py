@@ -66,29 +66,7 @@ class TokenIndex:
         self.text = text
         self.raw = text.encode("latin-1", "replace")
         self.low = self.raw.lower()
-        classes = self.raw.translate(_RUNS) + b" "
-        marks = self.raw.translate(_MARKS)
-        wanted = b"a" * LEAST
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        pieces: list[bytes] = []
-        start = classes.find(wanted)
-        while start >= 0:
-            end = classes.find(b" ", start + LEAST)
-            # Words of any length, however they are joined, are no tokens.
-            if marks.find(b"A", start, end) >= 0 or (
-                marks.find(b"B", start, end) >= 0
-                and (
-                    marks.find(b"-", start, end) >= 0
-                    or self.raw[start - 1 : start] == b"."
-                    or self.raw[start : start + 2] in _MAY_LACK_DIGITS
-                )
-            ):
-                self._starts.append(start)
-                self._ends.append(end)
-                pieces.append(self.raw[max(0, start - LEAD) : end])
-            start = classes.find(wanted, end)
-        self.runs = b"\n".join(pieces)
+        self._starts, self._ends, self.runs = long_runs(self.raw)
         """Every run of letters, digits, `_` and `-` that may be a token, with its lead, a line each."""
         self._offsets: list[int] = []
         self.at = _anchored(self.low)
@@ -108,6 +86,29 @@ class TokenIndex:
     def runs_of(self, least: int) -> list[int]:
         """Where the runs of at least that length begin."""
         return [start for start, end in zip(self._starts, self._ends, strict=True) if end - start >= least]
+
+
+def long_runs(raw: bytes) -> tuple[list[int], list[int], bytes]:
+    """Where the runs that may be tokens begin and end, and all of them with their leads, a line each."""
+    classes = raw.translate(_RUNS) + b" "
+    wanted = b"a" * LEAST
+    starts: list[int] = []
+    ends: list[int] = []
+    pieces: list[bytes] = []
+    start = classes.find(wanted)
+    while start >= 0:
+        end = classes.find(b" ", start + LEAST)
+        marks = raw[start:end].translate(_MARKS)
+        # Words of any length, however they are joined, are no tokens.
+        if b"A" in marks or (
+            b"B" in marks
+            and (b"-" in marks or raw[start - 1 : start] == b"." or raw[start : start + 2] in _MAY_LACK_DIGITS)
+        ):
+            starts.append(start)
+            ends.append(end)
+            pieces.append(raw[max(0, start - LEAD) : end])
+        start = classes.find(wanted, end)
+    return starts, ends, b"\n".join(pieces)
 
 
 def _anchored(low: bytes) -> dict[str, list[int]]:
