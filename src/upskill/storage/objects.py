@@ -202,13 +202,17 @@ class _Folder:
 
     def _children(self, below: str) -> list[tuple[str, bool]]:
         """What lies directly below a name, and whether it is a folder."""
-        with suppress(FileNotFoundError), self._below(f"{below}/*") as (path, folder):
-            with os.scandir(path.parent if folder is None else folder) as children:
-                found = [(child.name, child.stat(follow_symlinks=False).st_mode) for child in children]
-            for name, mode in found:
-                if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                    raise not_plain(path.with_name(name))
-            return [(name, stat.S_ISDIR(mode)) for name, mode in found if not name.startswith(".")]
+        with (
+            suppress(FileNotFoundError),
+            self._below(f"{below}/*") as (path, folder),
+            os.scandir(path.parent if folder is None else folder) as children,
+        ):
+            # What kind a child is comes with its name: one that is removed meanwhile is no error.
+            found = [(one, one.is_dir(follow_symlinks=False)) for one in children if not one.name.startswith(".")]
+            for child, is_folder in found:
+                if not is_folder and not child.is_file(follow_symlinks=False):
+                    raise not_plain(path.with_name(child.name))
+            return [(child.name, is_folder) for child, is_folder in found]
         return []
 
     def remove(self, name: str) -> None:

@@ -59,6 +59,22 @@ def test_many_objects_come_in_their_order(objects: Objects) -> None:
     assert [name for name, _ in objects.read_all(names)] == names
 
 
+def test_a_listing_is_whole_while_others_write(tmp_path: Path) -> None:
+    objects = Objects(str(tmp_path))
+    names = [f"results/{n:02}" for n in range(20)]
+    for name in names:
+        objects.create(name, b"")
+
+    def write() -> None:
+        for name in names * 10:
+            objects.replace(name, b"x")
+
+    with ThreadPoolExecutor(2) as pool:
+        writing = [pool.submit(write) for _ in range(2)]
+        while not all(one.done() for one in writing):
+            assert objects.names("results") == names
+
+
 def test_a_place_that_writes_once_says_so_every_time(objects: Objects) -> None:
     objects.require_written_once()
     objects.require_written_once()
