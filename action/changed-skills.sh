@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Find the skills that a change touches.
 #
-# A changed file belongs to every folder above it that has a SKILL.md, so that a SKILL.md inside a skill hides nothing. A
-# renamed skill is a deleted one and a new one. Paths may hold any character, so lists are NUL-separated.
+# A changed file belongs to every folder above it that has a SKILL.md, so that a SKILL.md inside a skill hides nothing. What
+# git holds counts, not what a link leads to: a skill that becomes a link is deleted. A renamed skill is a deleted one and a new
+# one. Paths may hold any character, so lists are NUL-separated.
 #
 #   GATE_BASE    the commit to compare with: the base of the pull request
 #   GATE_SKILLS  folders to look in, one per line; default: the whole repository
 #   GATE_OUT     where to write changed.nul, deleted.nul and nested.nul (new skills inside skills), which list folders;
-#                judges.nul (changed files of what judges the change); and base.txt (the commit that is compared)
+#                linked.nul (changed links and submodules in no skill); judges.nul (changed files of what judges the
+#                change); and base.txt (the commit that is compared)
 set -euo pipefail
 
 fail() { printf '::error::%s\n' "$1" >&2; exit 2; }
@@ -16,7 +18,7 @@ fail() { printf '::error::%s\n' "$1" >&2; exit 2; }
 [ "${BASH_VERSINFO[0]}" -ge 4 ] || fail "bash 4 or newer is needed; use a Linux runner"
 base=${GATE_BASE:-}
 mkdir -p -- "$GATE_OUT"
-for name in base.txt changed.nul deleted.nul nested.nul judges.nul comment.md eval.code eval.log command.txt results.json; do
+for name in base.txt changed.nul deleted.nul nested.nul linked.nul judges.nul comment.md eval.code eval.log command.txt results.json; do
   rm -f -- "$GATE_OUT/$name"
 done
 
@@ -61,36 +63,45 @@ above() { case $1 in */*) printf '%s/' "${1%/*}" ;; *) printf './' ;; esac }
 # pyproject.toml changes often, and seldom for upskill.
 sets_upskill() { git grep --quiet --fixed-strings upskill "$1" -- pyproject.toml; }
 
-is_in_base() { git cat-file -e "$ancestor:./$1/SKILL.md" 2>/dev/null; }
+is_in() { git cat-file -e "$1:./$2/SKILL.md" 2>/dev/null; }
 
 # Keys of an array may not be "@" or empty, so each begins with a slash.
-declare -A changed=() deleted=() nested=() seen=()
+declare -A changed=() deleted=() nested=() linked=() seen=()
 workflows=() judges=()
-while IFS= read -r -d '' path; do
+while IFS= read -r -d '' facts && IFS= read -r -d '' path; do
   case $path in
     .github/workflows/*) workflows+=("$path") ;;
     .github/* | upskill.toml) judges+=("$path") ;;
     pyproject.toml) if sets_upskill "$ancestor" || sets_upskill HEAD; then judges+=("$path"); fi ;;
   esac
   folder=$(above "$path") && folder=${folder%/}
+  case $facts in
+    :120000* | :160000* | :??????\ 120000* | :??????\ 160000*) if is_wanted "$path"; then linked[/$path]=$folder; fi ;;
+  esac
   while [ -z "${seen[/$folder]:-}" ]; do
     seen[/$folder]=1
-    if [ -f "$folder/SKILL.md" ]; then
+    if is_in HEAD "$folder"; then
       if is_wanted "$folder"; then changed[/$folder]=1; fi
-    elif is_in_base "$folder"; then
+    elif is_in "$ancestor" "$folder"; then
       if is_wanted "$folder"; then deleted[/$folder]=1; fi
     fi
     [ "$folder" != . ] || break
     folder=$(above "$folder") && folder=${folder%/}
   done
-done < <(git diff-tree -r -z --name-only --no-renames "$ancestor" HEAD)
+done < <(git diff-tree -r -z --raw --no-renames "$ancestor" HEAD)
 for folder in "${!changed[@]}"; do
-  ! is_in_base "${folder#/}" || continue
+  ! is_in "$ancestor" "${folder#/}" || continue
   outer=${folder%/*}
   while [ -n "$outer" ]; do
     if [ -n "${changed[$outer]:-}${deleted[$outer]:-}" ]; then nested[$folder]=1; fi
     outer=${outer%/*}
   done
+done
+# A link inside a skill is read with it; one elsewhere may lead a reader to a skill that nobody measured.
+for path in "${!linked[@]}"; do
+  folder=${linked[$path]}
+  while [ -z "${changed[/$folder]:-}" ] && [ "$folder" != . ]; do folder=$(above "$folder") && folder=${folder%/}; done
+  [ -z "${changed[/$folder]:-}" ] || unset "linked[$path]"
 done
 
 write_list() {
@@ -102,6 +113,7 @@ write_list() {
 write_list "$GATE_OUT/changed.nul" "${!changed[@]}"
 write_list "$GATE_OUT/deleted.nul" "${!deleted[@]}"
 write_list "$GATE_OUT/nested.nul" "${!nested[@]}"
+write_list "$GATE_OUT/linked.nul" "${!linked[@]}"
 judges=("${workflows[@]}" "${judges[@]}")
 : >"$GATE_OUT/judges.nul"
 [ "${#judges[@]}" -eq 0 ] || printf '%s\0' "${judges[@]}" >"$GATE_OUT/judges.nul"

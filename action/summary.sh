@@ -53,12 +53,13 @@ names() {
 # One line, above everything that a change could write.
 read_first() {
   local list said=() part
-  for list in judges nested deleted; do
+  for list in judges nested linked deleted; do
     [ -s "$GATE_OUT/$list.nul" ] || continue
     part=$(names "$GATE_OUT/$list.nul")
     case $list in
       judges) said+=("changes what judges it: $part(settings are read at the base, workflows are not)") ;;
       nested) said+=("puts a skill inside a skill: $part") ;;
+      linked) said+=("changes links or submodules, which are not measured: $part") ;;
       deleted) said+=("deletes ${part% }") ;;
     esac
   done

@@ -17,6 +17,7 @@ import yaml
 from cli.forked_upskill import ForkedUpskill
 from cli.gate import Gate, new_gate
 from forking import Forker
+from upskill.storage import read_skill
 
 ALL = range(1, 13)
 STUDENT = """rules:
@@ -156,7 +157,7 @@ def test_bent_cases_are_measured_as_they_were_named_and_not_accepted(fork: Fork)
     fork.skill(range(1, 3))
     judged = fork.judged()
     assert judged.code == 1
-    assert "anchor got worse for small: from 92% to 15%" in judged.text
+    assert "anchor got worse for small: from 100% to 17%" in judged.text
     assert (
         "cases of anchor: 9 changed (code-3, code-4, code-5, …), 1 removed (code-12), 1 added (code-13)" in judged.first
     )
@@ -279,3 +280,71 @@ def test_a_run_with_the_cases_of_the_base_is_resumed_with_them(fork: Fork) -> No
     found = json.loads(done.stdout)
     assert (done.returncode, found["cases"]) == (1, 12), done.stderr
     assert "2 old cases were changed or removed" in found["required"][0]["why"]
+
+
+def test_a_skill_that_becomes_a_link_is_a_deleted_one(fork: Fork) -> None:
+    fork.gate.git("mv", "skills/anchor", "anchor")
+    fork.skill(range(1, 3), folder="anchor")
+    (fork.gate.repository / "skills").mkdir(exist_ok=True)
+    (fork.gate.repository / "skills" / "anchor").symlink_to("../anchor")
+    judged = fork.judged()
+    assert "deletes `skills/anchor`" in judged.first
+    assert "changes links or submodules, which are not measured: `skills/anchor`" in judged.first
+
+
+def test_a_link_that_leads_elsewhere_is_named(fork: Fork) -> None:
+    link = fork.gate.repository / "skills" / "current"
+    fork.gate.git("switch", "--quiet", "main")
+    link.symlink_to("anchor")
+    fork.gate.commit("a link")
+    fork.gate.git("switch", "--quiet", "fork")
+    fork.gate.git("rebase", "--quiet", "main")
+    link.unlink()
+    link.symlink_to("../elsewhere")
+    assert "changes links or submodules, which are not measured: `skills/current`" in fork.judged().first
+
+
+def test_cases_behind_a_link_of_the_base_cannot_be_exchanged_unseen(fork: Fork) -> None:
+    gate = fork.gate
+    gate.git("switch", "--quiet", "main")
+    (gate.repository / "skills/anchor/skill_meta.json").unlink()
+    gate.write("skills/anchor/evals/v1.json", json.dumps({"cases": [case(item) for item in ALL]}))
+    (gate.repository / "skills/anchor/evals/evals.json").symlink_to("v1.json")
+    gate.commit("cases behind a link")
+    gate.git("switch", "--quiet", "fork")
+    gate.git("rebase", "--quiet", "main")
+    gate.write("skills/anchor/evals/v1.json", json.dumps({"cases": [case(1)]}))
+    fork.skill(range(1, 3))
+    assert fork.judged().code != 0
+
+
+def test_many_easy_cases_hide_no_harm(fork: Fork) -> None:
+    easy = [case(1) | {"id": f"easy-{number}", "input": f"Item 1 again, {number}?"} for number in range(80)]
+    fork.cases(*map(case, ALL), *easy)
+    fork.skill(range(1, 3))
+    judged = fork.judged()
+    assert judged.code == 1, judged.text
+    assert "80 added" in judged.first
+
+
+def test_a_skill_does_not_say_of_itself_that_practice_cases_count(fork: Fork) -> None:
+    fork.gate.git("switch", "--quiet", "main")
+    cases = [case(item) | {"use": "learn" if item > 6 else "held-out"} for item in ALL]
+    fork.cases(*cases)
+    fork.gate.commit("practice and held-out cases")
+    fork.gate.git("switch", "--quiet", "fork")
+    fork.gate.git("rebase", "--quiet", "main")
+    fork.skill(range(7, 13))
+    digest = read_skill(fork.gate.repository / "skills/anchor").digest
+    meta = {"cases": cases, "cases_written_by": {"skill_digest": digest}}
+    fork.gate.write("skills/anchor/skill_meta.json", json.dumps(meta))
+    judged = fork.judged()
+    assert judged.code == 1, judged.text
+    assert "anchor got worse for small" in judged.text
+
+
+def test_a_least_lift_is_not_met_either_while_cases_are_changed(fork: Fork) -> None:
+    fork.cases(*map(case, range(1, 12)))
+    fork.skill(ALL, more="Answer with the code alone.")
+    fork.workflow(require="")
+    assert fork.judged(GATE_MIN_LIFT="-1").code == 1

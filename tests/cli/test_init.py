@@ -111,3 +111,13 @@ def test_what_is_no_port_is_refused_in_one_line(upskill: Upskill, here: Path, po
 
     assert done.returncode == 1
     assert done.stderr == f"{port} is not a port; name one, such as: python local_model.py 8081\n"
+
+
+def test_nothing_is_written_through_a_link(upskill: Upskill, here: Path) -> None:
+    (here / "elsewhere").mkdir()
+    (here / "project").mkdir()
+    (here / "project" / ".github").symlink_to("../elsewhere")
+    done = upskill("init", "project")
+    assert done.returncode == 2
+    assert "a link leads out of project" in done.stderr
+    assert list((here / "elsewhere").iterdir()) == []

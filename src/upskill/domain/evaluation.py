@@ -256,9 +256,9 @@ class Evaluation:
         shown = required is None or all(
             meets(required, verdict=report.verdict, claim=report.claim) for report in self.students
         )
-        shown = shown and (required is None or not self.case_changes.refused)
         clears = self.min_lift is None or all(report.clears for report in self.students)
-        return EXIT_DONE if shown and clears else EXIT_NOT_SHOWN
+        asked = required is not None or self.min_lift is not None
+        return EXIT_DONE if shown and clears and not (asked and self.case_changes.refused) else EXIT_NOT_SHOWN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

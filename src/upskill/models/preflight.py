@@ -182,6 +182,7 @@ def _get(
 
     try:
         value = json.loads(_in_time(read))
+        json.dumps(value, allow_nan=False)  # raises for numbers such as 1e999, of which no digest can be made
     except urllib.error.HTTPError as error:
         error.close()
         if error.code in (401, 403) and not optional:

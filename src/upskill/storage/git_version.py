@@ -131,6 +131,8 @@ def _entries(root: Path, tree: str, shown: str) -> list[_Entry] | None:
         if hidden or not NEVER_PART_OF_A_SKILL.isdisjoint(path.parts):
             continue
         _require_usable(mode, os.fsdecode(name), shown)
+        if mode == "120000" and str(path) in CASE_FILES:
+            raise UsageError(f"{shown}: {path} is a link there, so the cases cannot be compared", hint="make it a file")
         if not size.isdecimal():  # git writes BAD
             raise _no_content(path, shown)
         entries.append(_Entry(mode=mode, id=id, size=int(size), path=path))

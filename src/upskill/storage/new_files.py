@@ -20,6 +20,10 @@ def write_new_files(folder: Path, texts: Mapping[str, str]) -> None:
             problems=[f"{folder / name} exists" for name in there],
             hint="name a new folder: upskill init DIR",
         )
+    if linked := [name for name in texts if not (folder / name).parent.resolve().is_relative_to(folder.resolve())]:
+        raise UsageError(
+            f"{folder / linked[0]}: a link leads out of {folder}", hint="name a new folder: upskill init DIR"
+        )
     written: list[Path] = []
     made: list[Path] = []
     try:

@@ -79,8 +79,8 @@ def is_own_case_file(skill: Path, path: Path) -> bool:
 def changed_cases(before: Path, cases: Sequence[Case], *, accepted: bool) -> tuple[tuple[Case, ...], CaseChanges]:
     """The cases to measure, and how they differ from those in the folder of the older version.
 
-    Unless a person accepts the difference, a case of the older version is measured as it was there: a change that could
-    bend the cases by which it is judged would always pass. New cases are measured in any case.
+    Unless a person accepts the difference, the older version's cases alone are measured, as they were there: a change
+    that could bend or dilute the cases by which it is judged would always pass. Where it had none, the new ones are.
     """
     try:
         found = find_cases(before, None, judge=True)
@@ -90,7 +90,7 @@ def changed_cases(before: Path, cases: Sequence[Case], *, accepted: bool) -> tup
         found = None
     old = () if found is None else found.cases
     changes = case_changes(old, cases, accepted=accepted)
-    return tuple(cases) if accepted else (*old, *(case for case in cases if case.id in changes.added)), changes
+    return tuple(cases) if accepted or not old else tuple(old), changes
 
 
 def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:

@@ -158,7 +158,7 @@ def prepare(
     case_file, case_changes = _case_file(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
     _check_order(order)
-    counted = _counted(order, skill, case_file.cases, added=case_changes.added)
+    counted = _counted(order, skill, case_file.cases)
     _ceiling_cases(order, counted.cases, case_file.path)
     harness = choose_harness(settings.harness, counted.cases, loads=bool(order.among))
     require_offered_by(harness, order.among)
@@ -246,17 +246,16 @@ def _admitted(
     return admit(cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress)
 
 
-def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case], *, added: Sequence[str]) -> CountedCases:
+def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case]) -> CountedCases:
     if order.prompts:
         return CountedCases(cases=order.prompts)
     # Cases that were written for this version of the skill came after it: it holds nothing that was learned from them.
-    learned = order.case_file is not None or cases_written_for(order.skill) != skill.digest
+    # A version that is compared with one in git does not say so of itself.
+    judged = order.previous_revision is not None and not order.accept_changed_cases
+    learned = order.case_file is not None or judged or cases_written_for(order.skill) != skill.digest
     counted = cases_that_count(cases, every_case=order.every_case, only=order.only, learned=learned)
     if order.only is not None:
         return counted
-    if added and not order.accept_changed_cases:  # no new case makes an old one not count
-        old = cases_that_count([case for case in cases if case.id not in added], learned=learned).cases
-        counted = replace(counted, cases=tuple(case for case in cases if case in old or case in counted.cases))
     once = without_copies(counted.cases)
     return replace(once, notes=(*counted.notes, *once.notes))
 
@@ -511,7 +510,7 @@ def _commit_notes(order: EvaluationOrder) -> tuple[str, ...]:
 
 
 def _case_notes(changes: CaseChanges) -> tuple[str, ...]:
-    measured = "; old ones are measured as they were, unless --accept-changed-cases is given" if changes.refused else ""
+    measured = "" if changes.accepted else "; measured are those that it has, unless --accept-changed-cases is given"
     return (f"cases differ from the older version: {changes.words}{measured}",) if changes.words else ()
 
 
