@@ -46,15 +46,20 @@ def find_program(name: str, *, source: Mapping[str, str] = os.environ) -> str | 
 
 
 def search_path(source: Mapping[str, str] = os.environ) -> str:
-    """The search path without the folder that is worked in and what lies below it: a project brings no programs.
+    """The search path without the repository or folder that is worked in: a project brings no programs.
 
     The root and a person's home are no projects: below them lies what the person has installed.
     """
-    here = Path.cwd().resolve()
+    here = _project(Path.cwd().resolve())
     folders = [folder for folder in source.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
     if here not in (Path(here.anchor), Path.home().resolve()):
         folders = [folder for folder in folders if not Path(folder).resolve().is_relative_to(here)]
     return os.pathsep.join(folders)
+
+
+def _project(folder: Path) -> Path:
+    """The root of the repository that a folder is in, or the folder."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
 def environment(kind: Kind, *, source: Mapping[str, str] = os.environ) -> dict[str, str]:

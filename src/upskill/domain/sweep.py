@@ -16,6 +16,7 @@ Logs = Literal["all", "failures", "none"]
 """Which logs of the engine are kept: of all jobs, of those without a valid result, or of none."""
 JOB_ID = re.compile(r"[0-9a-f]{32}")
 """Ids become names of files, and the file that they are read from may be a stranger's."""
+_MOST_PLANNED = 1e15
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +58,10 @@ class PlannedJob:
         for id in (self.id, self.confirms, *self.earlier):
             if id is not None and JOB_ID.fullmatch(id) is None:
                 raise ValueError("an id must be 32 hexadecimal digits")
+        counts = (self.cases, self.calls_expected, self.calls_at_most, self.output_tokens_expected, self.tokens_at_most)
+        for number in (*counts, self.cost_expected, self.cost_at_most):
+            if number is not None and not 0 <= number <= _MOST_PLANNED:  # also where it is no number at all
+                raise ValueError("a count or a cost is out of range")
 
     def confirmation(self, winners: Iterable[str], *, seed: int) -> "PlannedJob":
         """The job that measures the winners of this one again. Expected calls and cost are a share of this one's."""

@@ -198,7 +198,8 @@ def place_question(folder: Path, question: Question, *, repeat: int) -> HandoffQ
     side = side_of(purpose)
     end = f"-{purpose}-{question.digest[:8]}" + (f"-{repeat}" if repeat > 1 else "")
     there = questions_in(folder)
-    known = next((one for one in there if one.path.name == f"{one.number:03}{end}"), None)
+    here = (one for one in there if one.path.name == f"{one.number:03}{end}")
+    known = next((one for one in here if one.path.parent.name == side), None)  # the other side must not answer it
     if known is not None:
         _require_schema(known, question)
         return known

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar
 
@@ -21,7 +22,9 @@ from upskill.errors import EngineError, UsageError
 from upskill.settings.values import without_secrets
 from upskill.storage.plain_files import not_plain, read_plain
 
-MOST_OBJECT_BYTES = 1_000_000_000
+MOST_OBJECT_BYTES = 300_000_000
+MOST_BYTES_AHEAD = 50_000_000
+"""Of an object that is fetched with others."""
 AT_ONCE = 32
 """Objects that are fetched at the same time."""
 PROBE = "written-once"
@@ -60,16 +63,16 @@ class Objects:
         """Write an object from a file that may be larger than memory, whether it is there or not."""
         self._explained(name, lambda: self._store.upload(name, file))
 
-    def read(self, name: str) -> bytes | None:
-        """The bytes of an object; `None` if it is not there."""
-        return self._explained(name, lambda: self._store.read(name))
+    def read(self, name: str, *, most: int = MOST_OBJECT_BYTES) -> bytes | None:
+        """The bytes of an object; `None` if it is not there. Raises where it has more than `most`."""
+        return self._explained(name, lambda: self._store.read(name, most))
 
     def read_all(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Many objects in their order, some fetched ahead. Skips missing ones."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for start in range(0, len(names), AT_ONCE):
                 some = names[start : start + AT_ONCE]
-                for name, data in zip(some, pool.map(self.read, some), strict=True):
+                for name, data in zip(some, pool.map(partial(self.read, most=MOST_BYTES_AHEAD), some), strict=True):
                     if data is not None:
                         yield name, data
 
@@ -130,7 +133,7 @@ class _Store(Protocol):
 
     def replace(self, name: str, data: bytes) -> None: ...
 
-    def read(self, name: str) -> bytes | None: ...
+    def read(self, name: str, most: int) -> bytes | None: ...
 
     def upload(self, name: str, file: Path) -> None: ...
 
@@ -181,10 +184,10 @@ class _Folder:
         with self._below(name, make=True) as (path, folder), _beside(path, folder, write) as beside:
             os.replace(beside, _in(path, folder), src_dir_fd=folder, dst_dir_fd=folder)
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, most: int) -> bytes | None:
         try:
             with self._below(name) as (path, folder):
-                return read_plain(path, most=MOST_OBJECT_BYTES, folder=folder)
+                return read_plain(path, most=most, folder=folder)
         except FileNotFoundError:
             return None
 
@@ -307,8 +310,10 @@ class _Url:
     def upload(self, name: str, file: Path) -> None:
         self._files.put_file(str(file), self._path(name))
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, most: int) -> bytes | None:
         try:
+            if int(self._files.size(self._path(name)) or 0) > most:
+                raise EngineError(on_one_line(f"{name}: has more than {most:,} bytes"))
             return bytes(self._files.cat_file(self._path(name)))
         except FileNotFoundError:
             return None

@@ -91,8 +91,10 @@ class _Results:
     def __init__(self, folder: SweepFolder, standing: Standing, reducer: Reducer | None) -> None:
         self.claimed: list[Claimed] = []
         self._reports: dict[str, dict[str, StudentReport]] = {}
-        for result in folder.results(sorted(job.id for job in standing.jobs if job.id in standing.results)):
-            self._reports[result.id] = dict(self._read(result, where=f"{folder.place}/{result_name(result.id)}"))
+        jobs = {job.id: job for job in standing.jobs if job.id in standing.results}
+        for result in folder.results(sorted(jobs)):
+            where = f"{folder.place}/{result_name(result.id)}"
+            self._reports[result.id] = dict(self._read(result, jobs[result.id], where=where))
             if reducer is not None:
                 reducer.add(result.id, result.skill, result.rows)
 
@@ -100,7 +102,11 @@ class _Results:
         """By model; empty where there is no result."""
         return self._reports.get(job.id, {})
 
-    def _read(self, result: SweepResult, *, where: str) -> Iterator[tuple[str, StudentReport]]:
+    def _read(self, result: SweepResult, job: PlannedJob, *, where: str) -> Iterator[tuple[str, StudentReport]]:
+        if (result.version, result.confirms) != (job.version, job.confirms) or set(result.students) != set(
+            job.students
+        ):
+            raise EngineError(f"{where}: is the result of another evaluation than the one that was planned")
         skill = Skill(name=result.name, description="", body="", digest=result.version)
         try:
             evaluation = read_evaluation(result.evaluation, run="", skill=skill, students=(), min_lift=None)
@@ -109,6 +115,13 @@ class _Results:
         for report in evaluation.students:
             if report.lifts:
                 lift = report.lifts[0]
+                sides = {"helps": lift.mean > 0, "hurts": lift.mean < 0}
+                # Earlier looks are in other results; where there are none, all pairs are in this one.
+                most_earlier = lift.pairs if job.earlier else 0
+                if not sides.get(report.verdict, True) or not 0 <= report.earlier_pairs <= most_earlier:
+                    raise EngineError(
+                        f"{where}: contradicts itself: {report.verdict}, {report.earlier_pairs} earlier pairs"
+                    )
                 self.claimed.append(
                     Claimed(
                         evaluation=result.id,
