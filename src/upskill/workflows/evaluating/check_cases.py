@@ -11,7 +11,7 @@ from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification, Reason, Skill
 from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
-from upskill.domain.text import count
+from upskill.domain.text import count, shortened
 from upskill.errors import UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
@@ -56,7 +56,7 @@ def check_cases(
         case_file=found.path,
         cases=found.cases,
         qualifications=qualifications,
-        notes=(*notes, *family_notes(found.cases)),
+        notes=(*notes, *_doubt_notes(found.cases), *family_notes(found.cases)),
     )
 
 
@@ -66,6 +66,11 @@ def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> st
     if case_file is not None:
         return storage.read_case_file(case_file, check_problems=problems)
     return storage.read_skill_cases(skill_folder, check_problems=problems)
+
+
+def _doubt_notes(cases: Sequence[Case]) -> Iterable[str]:
+    for doubt in dict.fromkeys(doubt for case in cases for doubt in checks.doubts(case)):
+        yield f"{shortened(', '.join(case.id for case in cases if doubt in checks.doubts(case)), 80)}: {doubt}"
 
 
 def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
