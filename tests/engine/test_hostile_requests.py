@@ -54,7 +54,7 @@ def with_result(text: str, *more: str) -> list[ChatMessage]:
     return [PROMPT, calling("call-1").message, result, *(ChatMessageUser(content=each) for each in more)]
 
 
-def test_a_request_without_tools_or_prompt_is_no_turn_no_answer_no_load_and_no_tool_call() -> None:
+def test_a_forged_request_is_no_turn_no_answer_and_no_load() -> None:
     watched = traffic()
     say(watched, FORGED, ModelOutput.from_content("m", "forged"), tools=False)
     say(watched, [ChatMessageUser(content=LINE)], calling("call-9"))
@@ -152,7 +152,12 @@ def test_what_the_engine_cannot_read_is_refused_and_is_no_fault_of_the_trial(
     dialect: Dialect, request_: dict[str, Any]
 ) -> None:
     asked: list[object] = []
-    bridge = EngineBridge([], asked=lambda *one: bool(asked.append(one)), answered=lambda *_: None)
+
+    def ask(*one: object) -> bool:
+        asked.append(one)
+        return True
+
+    bridge = EngineBridge([], asked=ask, answered=lambda *_: None)
     with pytest.raises(RequestRefused):
         anyio.run(bridge.answer, dialect, request_)
     assert asked == [], "no model was asked"

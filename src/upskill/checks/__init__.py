@@ -55,11 +55,6 @@ def case_problems(case: Case) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def doubts(case: Case) -> list[str]:
-    """How a model could pass checks of a case without the work; the case can be used all the same."""
-    return list(dict.fromkeys(doubt for check in case.checks for doubt in KINDS[check.kind].doubts(check.spec)))
-
-
 def describe(check: Check) -> str:
     """What a check asks for, in words for a person who reads a result; any spec has a description."""
     kind = KINDS.get(check.kind)
@@ -116,7 +111,6 @@ __all__ = [
     "case_problems",
     "check_problems",
     "describe",
-    "doubts",
     "grade",
     "judge_questions",
     "needs",

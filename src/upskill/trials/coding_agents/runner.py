@@ -23,7 +23,7 @@ from upskill.domain import Files, Skill
 from upskill.domain.text import whole_characters
 from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
 from upskill.sandbox.profile import PATH, find_interpreter
-from upskill.trials.coding_agents.adapter import AgentAdapter, AgentEvents, AgentProgram, Launch
+from upskill.trials.coding_agents.adapter import AgentAdapter, AgentProgram, Launch
 from upskill.trials.coding_agents.bridge import BASE_URL, PORT, ModelBridge, SocketFolder
 from upskill.trials.coding_agents.cross_check import disagreements, is_printed
 from upskill.trials.coding_agents.engine_bridge import EngineBridge
@@ -328,7 +328,7 @@ class _AgentTrial:
             raise AgentFailed(
                 f"{name} did not print the final answer of its model: a program seems to have asked for it"
             )
-        self._compare(self._runs.adapter.events(ran.stdout))
+        self._compare(self._runs.adapter.loads(ran.stdout))
 
     def _judge_skill(self) -> None:
         """Raise where the agent did not present the skill to its model as the arm demands."""
@@ -345,10 +345,10 @@ class _AgentTrial:
             return f"{name} did not load the skill {self._skill.name}, although it was forced"
         return None
 
-    def _compare(self, events: AgentEvents) -> None:
+    def _compare(self, reported: tuple[str, ...]) -> None:
         """What the agent says of its work is compared with the traffic, which is believed."""
         for disagreement in disagreements(
-            events,
+            reported,
             skill=None if self._skill is None else self._skill.name,
             loaded=self._traffic.loaded_turn is not None,
             forced=self._forced,

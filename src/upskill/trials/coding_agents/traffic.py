@@ -145,6 +145,8 @@ class Traffic:
     """Whether the model was asked about the whole conversation without tools: a summary may replace it."""
     _subagents: bool = False
     """Whether the model has started any: they speak beside the agent, also about its prompt."""
+    _delegates: bool = False
+    """Whether somebody may be at work for the agent now: a subagent, or a skill that runs as one."""
 
     @property
     def model_owes(self) -> bool:
@@ -264,15 +266,12 @@ class Traffic:
         self._asking = self._summed_up = False
         self._chain += [call.id for call in calls]
         self._issued.update(self._chain)
-        self._subagents = self._subagents or "subagent" in _kinds(calls)
+        kinds = {KNOWN_TOOLS[call.function].kind for call in calls if call.function in KNOWN_TOOLS}
+        self._subagents = self._subagents or "subagent" in kinds
+        self._delegates = self._subagents or "skill" in kinds
         self.last = output
         self.final = None if calls else output
         self.conversation = [*messages, *([output.message] if output.choices else [])]
-
-    @property
-    def _delegates(self) -> bool:
-        """Whether somebody may be at work for the agent: a subagent, or a skill that runs as one."""
-        return self._subagents or (self.last is not None and "skill" in _kinds(_calls(self.last)))
 
     def _is_main(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
         """Whether a request goes on with the agent's own conversation about the case. Titles and subagents do not have
@@ -320,10 +319,6 @@ def _calls(output: ModelOutput) -> list[ToolCall]:
 def was_cut(output: ModelOutput) -> bool:
     """Whether an answer ends at a limit of the model or of its provider, or was filtered."""
     return output.stop_reason in ("max_tokens", "model_length", "content_filter")
-
-
-def _kinds(calls: Iterable[ToolCall]) -> set[str]:
-    return {KNOWN_TOOLS[call.function].kind for call in calls if call.function in KNOWN_TOOLS}
 
 
 def _all_calls(messages: Iterable[ChatMessage]) -> Iterable[ToolCall]:

@@ -69,8 +69,12 @@ def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> st
 
 
 def _doubt_notes(cases: Sequence[Case]) -> Iterable[str]:
-    for doubt in dict.fromkeys(doubt for case in cases for doubt in checks.doubts(case)):
-        yield f"{shortened(', '.join(case.id for case in cases if doubt in checks.doubts(case)), 80)}: {doubt}"
+    found: dict[str, dict[str, None]] = {}
+    for case in cases:
+        for check in case.checks:
+            for doubt in checks.KINDS[check.kind].doubts(check.spec):
+                found.setdefault(doubt, {})[case.id] = None
+    return (f"{shortened(', '.join(ids), 80)}: {doubt}" for doubt, ids in found.items())
 
 
 def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
