@@ -38,7 +38,8 @@ def ask(listing=listing):
     items = [{"role": role, "content": [{"type": "input_text", "text": text}]} for role, text in said]
     body = json.dumps({"model": "inspect", "input": items, "tools": [dict(calls, description="x", strict=False)]})
     request = urllib.request.Request("http://127.0.0.1:8799/v1/responses", body.encode())
-    return json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))
+    answer = json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request))
+    print(json.dumps({"type": "item.completed", "item": answer["output"][-1]}), flush=True)
 
 word = prompt.split()[0]
 if word == "crash":

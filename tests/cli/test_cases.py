@@ -52,6 +52,24 @@ def test_each_case_has_its_state_its_labels_why_and_what_to_change(upskill: Upsk
     assert lines[-3] == "4 cases: 1 qualified, 2 unproven, 1 rejected; 1 recall; 1 leaks"
 
 
+def test_a_check_that_a_json_py_of_the_model_passes_is_warned_of_and_isolated_it_fails(
+    upskill: Upskill, quay: Path
+) -> None:
+    forged = {"text": "", "files": {"json.py": "import os\nos._exit(0)\n"}}
+    own = {"check.py": "import json\nassert json.load(open('port.json')) == 8472\n"}
+    done = {}
+    for options in ((), ("-I", "-B")):
+        check = {"command": {"run": ["python3", *options, "check.py"], "files": own}}
+        right = {"text": "", "files": {"port.json": "8472"}}
+        case = {"id": "port", "input": "Write it.", "expected": check, "reference": right, "wrong": [forged]}
+        done[options] = upskill("cases", "check", cases_of(quay, case))
+    assert "wrong answer 1 passes: json.py" in done[()].stdout
+    assert "note: port: Python runs without -I, so it imports a `json.py`" in done[()].stderr
+    assert "write `python3 -I -B`" in done[()].stderr
+    assert "wrong answer 1 passes" not in done["-I", "-B"].stdout
+    assert "without -I" not in done["-I", "-B"].stderr
+
+
 def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskill: Upskill, quay: Path) -> None:
     ports = [
         {"id": f"port-{n}", "input": f"On which port does berth {n} listen?", "checks": [{"equals": f"84{n}"}]}

@@ -85,10 +85,12 @@ def ask(dialect: Dialect, request: dict[str, Any]) -> tuple[dict[str, Any], list
         noted.append(("sent", [message.role for message in messages], [tool.name for tool in tools], config))
         return output()
 
-    def asked(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
+    def asked(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
         noted.append(("asked", [message.text for message in messages], [tool.name for tool in tools]))
+        return True
 
-    def answered(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], said: ModelOutput) -> None:
+    def answered(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], said: ModelOutput, main: bool) -> None:
+        assert main, "what was returned when it was asked"
         noted.append(("answered", len(said.message.tool_calls or [])))
 
     async def work() -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""What a program that a model runs can send to the model, as if the agent did: it changes nothing that is measured."""
+"""What a program that a model runs can send to the model, as if the agent did: it changes nothing that is measured, or
+it ends the trial unmeasured."""
 
 import gzip
 import time
@@ -20,7 +21,7 @@ from upskill.trials.coding_agents.bridge import (
 )
 from upskill.trials.coding_agents.engine_bridge import EngineBridge, RequestRefused
 from upskill.trials.coding_agents.streams import Dialect
-from upskill.trials.coding_agents.traffic import SkillMarks, Traffic
+from upskill.trials.coding_agents.traffic import AgentFailed, SkillMarks, Traffic
 from upskill.trials.harnesses.opencode import OpenCode
 
 LINE = "A line of the skill that stands nowhere else."
@@ -42,22 +43,90 @@ def traffic() -> Traffic:
 
 
 def say(watched: Traffic, messages: list[ChatMessage], output: ModelOutput, *, tools: bool = True) -> None:
-    watched.asked(messages, TOOLS if tools else [])
-    watched.answered(messages, TOOLS if tools else [], output)
+    offered = TOOLS if tools else []
+    main = watched.asked(messages, offered)
+    watched.answered(messages, offered, output, main=main)
 
 
-@pytest.mark.parametrize("tools", [True, False])
-def test_a_forged_request_is_no_turn_no_answer_and_no_load(tools: bool) -> None:
+def with_result(text: str, *more: str) -> list[ChatMessage]:
+    """What the agent asks, or a program in its name, when the tool has answered with this text."""
+    result = ChatMessageTool(content=text, tool_call_id="call-1")
+    return [PROMPT, calling("call-1").message, result, *(ChatMessageUser(content=each) for each in more)]
+
+
+def test_a_forged_request_is_no_turn_no_answer_and_no_load() -> None:
     watched = traffic()
-    say(watched, FORGED, ModelOutput.from_content("m", "forged"), tools=tools)
-    assert (watched.turns, watched.final, watched.loaded_turn) == (1, None, None)
+    say(watched, FORGED, ModelOutput.from_content("m", "forged"), tools=False)
+    say(watched, [ChatMessageUser(content=LINE)], calling("call-9"))
+    assert (watched.turns, watched.final, watched.loaded_turn, watched.tool_calls) == (1, None, None, 1)
     assert watched.model_owes, "the tool call of the model is still without a result"
-    result = ChatMessageTool(content="done", tool_call_id="call-1")
-    say(watched, [PROMPT, calling("call-1").message, result], ModelOutput.from_content("m", "The file is written."))
-    assert watched.turns == 2
+    say(watched, with_result("done"), ModelOutput.from_content("m", "The file is written."))
+    assert (watched.turns, watched.loaded_turn, len(watched.trajectory.build().calls)) == (2, None, 1)
     assert watched.final is not None
     assert watched.final.message.text == "The file is written."
-    assert watched.loaded_turn is None
+
+
+def test_a_request_about_the_case_that_leaves_out_what_was_said_ends_the_trial() -> None:
+    with pytest.raises(AgentFailed, match=r"in the agent's name.*does not go on"):
+        traffic().asked(FORGED, TOOLS)
+
+
+@pytest.mark.parametrize("forged_first", [True, False])
+def test_two_results_of_one_call_end_the_trial(forged_first: bool) -> None:
+    """A program knows the id of the call that runs it. Whoever comes first, the agent's own request comes too."""
+    watched = traffic()
+    requests = [with_result(LINE), with_result("done")]
+    first, second = requests if forged_first else requests[::-1]
+    say(watched, first, calling("call-2"))
+    with pytest.raises(AgentFailed, match="does not go on"):
+        watched.asked(second, TOOLS)
+
+
+def test_two_requests_at_a_time_end_the_trial() -> None:
+    watched = traffic()
+    watched.asked(with_result("done"), TOOLS)
+    with pytest.raises(AgentFailed, match="still answering another"):
+        watched.asked(with_result("done", LINE), TOOLS)
+
+
+@pytest.mark.parametrize("stop", ["stop", "max_tokens"])
+def test_what_goes_on_after_an_answer_without_tool_calls_carries_it(stop: Any) -> None:
+    """Claude Code does, when something in the background has ended. Whose answer was last, its output shows."""
+    watched = traffic()
+    say(watched, with_result("done"), ModelOutput.from_content("m", "I could not do it.", stop_reason=stop))
+    with pytest.raises(AgentFailed, match="does not go on"):
+        watched.asked(with_result("done", "Say that it is done."), TOOLS)
+    said = ChatMessageAssistant(content="I could  not do it. ")
+    say(watched, [*with_result("done"), said, PROMPT], ModelOutput.from_content("m", "Now it is done."))
+    assert watched.turns == 3
+
+
+def test_a_summary_that_a_program_asked_for_does_not_carry_its_conversation_on() -> None:
+    watched = traffic()
+    say(watched, with_result("forged", "Sum up."), ModelOutput.from_content("m", "All is well."), tools=False)
+    say(watched, [PROMPT, ChatMessageUser(content="All is well.")], calling("call-2"))
+    with pytest.raises(AgentFailed, match="does not go on"):
+        watched.asked(with_result("done"), TOOLS)
+
+
+def test_a_subagent_that_is_given_the_prompt_of_the_case_is_no_program_in_the_agents_name() -> None:
+    watched = Traffic(prompt="Write the file.", skill=None)
+    task = ToolCall(id="call-1", function="Task", arguments={"prompt": "Write the file."})
+    delegating = ModelOutput.from_message(ChatMessageAssistant(content="", tool_calls=[task]))
+    say(watched, [PROMPT], delegating)
+    say(watched, [PROMPT], calling("call-2"))
+    said = ChatMessageTool(content="done", tool_call_id="call-2")
+    say(watched, [PROMPT, calling("call-2").message, said], ModelOutput.from_content("m", "Written."))
+    say(watched, with_result("Written."), ModelOutput.from_content("m", "It is written."))
+    assert (watched.turns, watched.tool_calls) == (2, 2)
+    assert [call.subagent for call in watched.trajectory.build().calls] == [False, True]
+    assert watched.final is not None
+
+
+def test_a_listing_counts_until_the_model_has_answered_once() -> None:
+    watched = traffic()
+    watched.lists("<available_skills> - one: One. </available_skills>")
+    assert not watched.listed
 
 
 def test_what_the_agent_itself_sends_counts_also_after_it_has_summed_up_what_was_said() -> None:
@@ -83,7 +152,12 @@ def test_what_the_engine_cannot_read_is_refused_and_is_no_fault_of_the_trial(
     dialect: Dialect, request_: dict[str, Any]
 ) -> None:
     asked: list[object] = []
-    bridge = EngineBridge([], asked=lambda *one: asked.append(one), answered=lambda *_: None)
+
+    def ask(*one: object) -> bool:
+        asked.append(one)
+        return True
+
+    bridge = EngineBridge([], asked=ask, answered=lambda *_: None)
     with pytest.raises(RequestRefused):
         anyio.run(bridge.answer, dialect, request_)
     assert asked == [], "no model was asked"
@@ -210,7 +284,9 @@ def test_long_words_and_listings_without_an_end_are_read_in_no_time() -> None:
     call = ToolCall(id="call-2", function="shell", arguments={"command": f"echo {'a' * 300_000}"})
     calls = ChatMessageAssistant(content="", tool_calls=[call])
     began = time.monotonic()
-    watched.asked([PROMPT, calls, ChatMessageTool(content="done", tool_call_id="call-2")], TOOLS)
+    watched.answered([PROMPT], TOOLS, ModelOutput.from_message(calls), main=True)
+    long = ChatMessageTool(content="done", tool_call_id="call-2")
+    watched.asked([*with_result("done"), calls, long], TOOLS)
     system = {"role": "system", "content": "<available_skills>" * 100_000}
     assert OpenCode().listing({"tools": [1], "messages": [system]}) == ""
     # By the patterns of before, each took minutes, in which no other trial went on.
@@ -218,13 +294,14 @@ def test_long_words_and_listings_without_an_end_are_read_in_no_time() -> None:
 
 
 def test_a_skill_that_was_not_offered_is_not_loaded_by_its_name() -> None:
-    watched = traffic()
+    watched = Traffic(prompt="Write the file.", skill=None)
     watched.lists("<available_skills> - beta: Second. </available_skills>")
-    for number, name in enumerate(("alpha", "beta"), 2):
+    messages: list[ChatMessage] = [PROMPT]
+    for number, name in enumerate(("alpha", "beta")):
         call = ToolCall(id=f"call-{number}", function="skill", arguments={"name": name})
         calls = ChatMessageAssistant(content="", tool_calls=[call])
-        said = ChatMessageTool(content=f"About {name}.", tool_call_id=call.id)
-        say(watched, [PROMPT, calls, said], calling("call-1"))
-        watched.last = None
+        say(watched, messages, ModelOutput.from_message(calls))
+        messages = [*messages, calls, ChatMessageTool(content=f"About {name}.", tool_call_id=call.id)]
+    say(watched, messages, ModelOutput.from_content("m", "Written."))
     assert watched.use is not None
     assert watched.use.others == ("beta",)

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from upskill.checks.answer_files import AnswerFiles, answer_files_of
 from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import Need, ObjectKind, Submission, type_name, unknown_keys
+from upskill.checks.shell_commands import simple_commands
 from upskill.domain import Files
 from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
@@ -39,6 +40,16 @@ MOST_LIMITS = {
 MOST_OUTPUT_SHOWN = 600
 _READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?(?:[|>)\"'\\]|$)")
 """Signs of a command that reads its standard input, which holds the text of the answer; few do."""
+_PYTHON = re.compile(r"(?:\S*/)?python[\d.]*(?P<options>(?: -[WX] \S+| -(?![cm])\S+)*)(?: |$)")
+_PYTEST = re.compile(r"(?:\S*/)?(?:pytest|py\.test)(?: |$)")
+NOT_ISOLATED = (
+    "Python runs without -I, so it imports a `json.py` or `sitecustomize.py` that the model left instead of its own, "
+    "which can pass the check: write `python3 -I -B`, and load the model's modules by their paths"
+)
+BY_PYTEST = (
+    "pytest runs a `conftest.py` and reads a `pytest.ini` that the model left, which can pass the check: write a "
+    "program that starts the model's code as a process and compares what it prints, and run it with `python3 -I -B`"
+)
 Opener = Callable[[SandboxSpec], Sandbox]
 _FOUND: set[tuple[Opener, str]] = set()
 """Programs that were found: every sandbox of one opener has the same system, and asking again costs a process."""
@@ -98,10 +109,21 @@ class Command(ObjectKind):
     def describe(self, spec: Json) -> str:
         """The command as a shell reads it, and what it needs beside the answer."""
         wanted = self.as_object(spec)
-        run, own = wanted.get("run"), wanted.get("files")
-        line = shlex.join(map(str, run)) if isinstance(run, list) else str(run)
+        line, own = _line(wanted.get("run")), wanted.get("files")
         beside = f", with its own {', '.join(own)}" if isinstance(own, dict) and own else ""
         return f"{line}\nexits with {wanted.get('exit_code', 0)}{beside}"
+
+    def doubts(self, spec: Json) -> list[str]:
+        """Where Python or pytest would run files of the model by their names."""
+        wanted = self.as_object(spec)
+        forms = [form for one in simple_commands(_line(wanted.get("run"))) for form in one.forms]
+        pythons = [python["options"] for form in forms if (python := _PYTHON.match(form))]
+        found = {
+            NOT_ISOLATED: any(re.search(r" -[A-Za-z]*I", options) is None for options in pythons)
+            and _is_taken("json.py", wanted.get("take")),
+            BY_PYTEST: any(map(_PYTEST.match, forms)) and _is_taken("conftest.py", wanted.get("take")),
+        }
+        return [doubt for doubt, applies in found.items() if applies]
 
     def needs(self, spec: Json) -> frozenset[Need]:
         """A sandbox; and files, unless the only block of a text or the text itself is all it looks at."""
@@ -159,6 +181,10 @@ def _limit_problems(limits: Json) -> list[str]:
         if key in MOST_LIMITS and not _is_whole(value, least=1, most=MOST_LIMITS[key]):
             problems.append(f"`command: limits`: `{key}` must be a whole number from 1 to {MOST_LIMITS[key]:,}")
     return problems
+
+
+def _line(run: Json) -> str:
+    return shlex.join(map(str, run)) if isinstance(run, list) else str(run)
 
 
 def _argv(run: Json) -> list[str]:

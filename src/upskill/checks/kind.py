@@ -76,6 +76,10 @@ class Kind(ABC):
         """What is wrong with the spec in this case."""
         return []
 
+    def doubts(self, spec: Json) -> list[str]:
+        """How a model could pass it without the work, and what to write instead, for the person who wrote it."""
+        return []
+
     def expected(self, spec: Json) -> list[str]:
         """The words that an answer must contain."""
         return []

@@ -137,24 +137,20 @@ Each begins with one character: so it is found fast."""
 _BEYOND_ASCII = (r"%[89A-Fa-f]", r"=[89A-F]", r"\\[ux23]", r"&#")
 _LONGEST_ESCAPED = 300
 """A longer value is a file, such as a private key: the pattern for its escapes would take seconds to make."""
-_NAMES: dict[str, list[str]] = {}
-for _name, _character in html5.items():
-    if _name.endswith(";"):
-        _NAMES.setdefault(_character, []).append(_name)
 
 
 def _spellings(character: str) -> str:
     """A pattern for a character of a value: as it is, or escaped for URLs, JSON, programs, HTML or mail, also twice."""
     code, raw = ord(character), character.encode("utf-8", "surrogatepass")
     units = character.encode("utf-16-be", "surrogatepass").hex(" ", 2).split()
-    named = "|".join(_NAMES.get(character, ()))
+    named = "".join(f"|{name}" for name, one in html5.items() if one == character and name.endswith(";"))
     forms = [
         rf"\\*{re.escape(character)}",
         *("".join(f"{before}{byte:02x}" for byte in raw) for before in ("%(?:25)*", "=", r"\\+x")),
         "".join(rf"\\+{byte:03o}" for byte in raw),
         "".join(rf"\\+u{unit}" for unit in units),
         rf"\\+u\{{0*{code:x}\}}",
-        rf"&(?:amp;)*(?:#0*{code};|#x0*{code:x};{'|' if named else ''}{named})",
+        rf"&(?:amp;)*(?:#0*{code};|#x0*{code:x};{named})",
     ]
     # Letters of the value itself are not folded.
     return f"(?:{forms[0]}|(?i:{'|'.join(forms[1:])}))"
@@ -198,18 +194,15 @@ class ExactValues:
                 for match in _escaped(value).finditer(text, start, end):
                     yield Span(match.start(), match.end(), name, 9)
 
-    def _near_escapes(self, text: str) -> Iterator[tuple[int, int]]:
+    def _near_escapes(self, text: str) -> list[list[int]]:
         """The stretches of a text that hold escaped characters, and around them as much as a value is long."""
-        found = sorted(match.start() for escape in self._escapes for match in escape.finditer(text))
-        start = end = -1
-        for at in found:
-            if at > end:
-                if found[0] < at:
-                    yield start, end
-                start = max(0, at - self._longest)
-            end = at + self._longest
-        if found:
-            yield start, end
+        found: list[list[int]] = []
+        for at in sorted(match.start() for escape in self._escapes for match in escape.finditer(text)):
+            if found and at <= found[-1][1]:
+                found[-1][1] = at + self._longest
+            else:
+                found.append([max(0, at - self._longest), at + self._longest])
+        return found
 
 
 def _piece(form: str) -> bytes:

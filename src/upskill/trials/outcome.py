@@ -17,7 +17,7 @@
 | the request or the answer was lost on the way | errored, `transport` |
 | no complete answer within the deadline of a call | errored, `timeout` |
 | the sandbox did not open, or ended by itself | errored, `sandbox` |
-| the coding agent crashed, hung or was killed | errored, `agent` |
+| the coding agent crashed, hung or was killed, or a program spoke to the model in its name | errored, `agent` |
 | a check crashed | errored, `check` |
 | anything else went wrong in our own code | errored, `crash` |
 | a cap of the run (cost, calls, tokens, time) was reached first | errored, `budget` |

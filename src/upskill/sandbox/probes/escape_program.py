@@ -255,15 +255,14 @@ def oversized(plan: Plan) -> list[str]:
 
 
 def forged_requests(plan: Plan) -> list[str]:
-    """Ask the model as if the agent did. That is allowed and is billed; the host sees whether it changed the answer."""
+    """Ask the model about the case. That is allowed and is billed; the host sees whether it changed the answer. With
+    tools it would pass for the agent's own request, which ends the trial."""
     told = f"{plan['prompt']}\n{plan['forged_request'][::-1]}\n{plan['skill_line'][::-1]}"
     message = message_of(told)
-    shape = {"type": "object", "properties": {}}
-    function = {"name": "shell", "parameters": shape}
-    bodies = {
-        "/v1/chat/completions": {"messages": [message], "tools": [{"type": "function", "function": function}]},
-        "/v1/messages": {"messages": [message], "max_tokens": 9, "tools": [{"name": "shell", "input_schema": shape}]},
-        "/v1/responses": {"input": [message], "tools": [{"type": "function", "strict": False, **function}]},
+    bodies: dict[str, dict[str, Any]] = {
+        "/v1/chat/completions": {"messages": [message]},
+        "/v1/messages": {"messages": [message], "max_tokens": 9},
+        "/v1/responses": {"input": [message]},
     }
     bodies = {path: {"model": "any", **body} for path, body in bodies.items()}
     for path in bodies:

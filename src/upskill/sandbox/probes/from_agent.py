@@ -43,7 +43,7 @@ WHAT = {
     "proxy": "reach the network through what serves the model, as a proxy",
     "oversized": "send a small request that unpacks to a huge one",
     "other_models": "ask for another model, and for a picture from the host's network",
-    "forged_requests": "ask the model as if the agent did, with the text of the skill",
+    "forged_requests": "ask the model about the case, with the text of the skill",
     "forged_events": "write last words on the agent's own output",
     "forged_score": "leave files that look like a result",
 }

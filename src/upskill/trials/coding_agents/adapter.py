@@ -31,7 +31,6 @@ AGENT_LIMITS = Limits(
 __all__ = [
     "AGENT_LIMITS",
     "AgentAdapter",
-    "AgentEvents",
     "AgentProgram",
     "AgentSetup",
     "Json",
@@ -51,17 +50,6 @@ class Launch:
     """The name of the skill that it must load before it begins; `None` where it may choose."""
     bundled: bool = False
     """Whether the skills that come with the agent are listed too."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentEvents:
-    """What the agent says of its own work, on its stdout. Model traffic is the truth; this is compared with it."""
-
-    final_text: str = ""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    loaded: tuple[str, ...] = ()
-    """The names of skills that it reports as loaded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,8 +93,8 @@ class AgentAdapter(Protocol):
     def listing(self, request: Json) -> str:
         """The part of a model request in which it lists skills; empty where there is none."""
 
-    def events(self, stdout: bytes) -> AgentEvents:
-        """What it says of its own work. Lines that cannot be read are skipped."""
+    def loads(self, stdout: bytes) -> tuple[str, ...]:
+        """The names of the skills that it reports as loaded. Model traffic is the truth; this is compared with it."""
 
     def load(self, skill: str) -> ToolRequest:
         """How its model loads a skill."""

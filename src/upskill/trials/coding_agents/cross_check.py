@@ -1,21 +1,28 @@
-"""Compares what an agent says of its work with its model traffic, which is believed."""
+"""Compares what an agent says of its work with its model traffic, which is believed where the agent shows its end."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 
-from upskill.trials.coding_agents.adapter import AgentEvents
+from upskill.trials.coding_agents.event_lines import event_lines
 
 
-def disagreements(
-    events: AgentEvents, *, final_texts: tuple[str, ...], skill: str | None, loaded: bool, forced: bool
-) -> Iterator[str]:
-    """Where the agent reports something else than its model traffic shows: a sign that one of them is read wrongly.
+def is_printed(stdout: bytes, forms: Iterable[Iterable[str]]) -> bool:
+    """Whether the agent printed the model's last answer, in one of the forms that it may have: its parts, each in one
+    string of an event. An answer that a program asked for in the agent's name never comes to the agent."""
+    printed = "\n".join(_written(event) for event in event_lines(stdout))
+    return any(all(_written(part.strip())[1:-1] in printed for part in form) for form in forms)
 
-    `final_texts` are the forms in which the model's last answer may be reported. A forced load is not reported.
+
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def disagreements(reported: tuple[str, ...], *, skill: str | None, loaded: bool, forced: bool) -> Iterator[str]:
+    """Where the agent reports another load than its model traffic shows: a sign that one of them is read wrongly.
+
+    A forced load is not reported.
     """
-    said = events.final_text.strip()
-    if said and said not in (text.strip() for text in final_texts):
-        yield "the agent reports another final text than its model gave"
-    if skill is not None and not forced and (skill in events.loaded) != loaded:
-        reported = "reports" if skill in events.loaded else "does not report"
+    if skill is not None and not forced and (skill in reported) != loaded:
+        reports = "reports" if skill in reported else "does not report"
         seen = "shows one" if loaded else "shows none"
-        yield f"the agent {reported} a load of the skill {skill}, and its model traffic {seen}"
+        yield f"the agent {reports} a load of the skill {skill}, and its model traffic {seen}"

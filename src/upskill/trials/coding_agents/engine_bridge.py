@@ -24,8 +24,8 @@ from inspect_ai.util import suspend_working_limit
 
 from upskill.trials.coding_agents.streams import Dialect
 
-Asked = Callable[[Sequence[ChatMessage], Sequence[ToolInfo]], None]
-Answered = Callable[[Sequence[ChatMessage], Sequence[ToolInfo], ModelOutput], None]
+Asked = Callable[[Sequence[ChatMessage], Sequence[ToolInfo]], bool]
+Answered = Callable[[Sequence[ChatMessage], Sequence[ToolInfo], ModelOutput, bool], None]
 
 RequestRefused = BridgePolicyError
 """A request asks for what an agent in a sandbox must not have, or cannot be read: its own fault, and a 400."""
@@ -56,10 +56,12 @@ def _import(dialect: Dialect) -> None:
 
 
 _model_was_asked: ContextVar[bool] = ContextVar("model_was_asked", default=False)
+_is_main: ContextVar[bool] = ContextVar("is_main", default=False)
 
 
 class EngineBridge:
-    """Answers requests of one agent. `asked` hears of each before it is sent, `answered` with the model's output."""
+    """Answers requests of one agent. `asked` hears of each before it is sent, `answered` with the model's output and
+    with what `asked` returned for it."""
 
     def __init__(self, messages: Sequence[ChatMessage], *, asked: Asked, answered: Answered) -> None:
         async def before(
@@ -70,13 +72,13 @@ class EngineBridge:
             config: GenerateConfig,  # noqa: ARG001
         ) -> None:
             _model_was_asked.set(True)
-            asked(input, tools)
+            _is_main.set(asked(input, tools))
 
         async def after(model: Model, output: ModelOutput, request: GenerateInput) -> None:  # noqa: ARG001
             tools = [tool for tool in request.tools if isinstance(tool, ToolInfo)]
             for call in (output.message.tool_calls or ()) if output.choices else ():
                 self._order[call.id] = len(self._order)
-            answered(request.input, tools, output)
+            answered(request.input, tools, output, _is_main.get())
 
         self._order: dict[str, int] = {}
         self._bridge = AgentBridge(

@@ -28,13 +28,6 @@ def objects_in(value: Any, name: str) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
-def count_in(value: Any, *names: str) -> int | None:
-    """The sum of these numbers; `None` where all are missing."""
-    found = [value.get(name) for name in names] if isinstance(value, Mapping) else []
-    known = [each for each in found if isinstance(each, int)]
-    return sum(known) if known else None
-
-
 def texts_in(messages: list[Mapping[str, Any]]) -> Iterator[str]:
     """Every text of these messages, in order."""
     for message in messages:

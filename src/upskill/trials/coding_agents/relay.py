@@ -2,16 +2,19 @@
 
     python3 relay.py PORT SOCKET PROGRAM [ARGUMENT ...]
 
-Its exit code is that of the agent; 128 and the number of a signal if one ended it. The agent has its own streams.
-Standard library only, and as little of it as will do: it starts with every trial.
+Its exit code is that of the agent; 128 and the number of a signal if one ended it. What the agent prints comes through a
+socket, which other programs cannot open by its name below /proc, and nobody else can open what this process has: so no
+program prints in the agent's name. Standard library only, and as little of it as will do: it starts with every trial.
 """
 
 import _thread
+import ctypes
 import os
 import socket
 import sys
 
 CHUNK = 1 << 16
+SET_DUMPABLE = 4
 
 
 def main(port: int, path: str, command: "list[str]") -> int:
@@ -19,20 +22,38 @@ def main(port: int, path: str, command: "list[str]") -> int:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
     listener.listen(64)
+    if ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        return 126
+    printed, stdout = socket.socketpair()
     # It listens, so whatever the agent sends is kept until the threads below take it.
     agent = os.fork()
     if agent == 0:
         listener.close()
+        os.dup2(stdout.fileno(), 1)
         try:
             os.execvp(command[0], command)
         except OSError as error:
             os.write(2, f"{command[0]}: {error.strerror}\n".encode())
         finally:
             os._exit(127)
+    stdout.close()
     _thread.start_new_thread(accept, (listener, path))
-    _, status = os.waitpid(agent, 0)
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+    codes: "list[int]" = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
+    _thread.start_new_thread(wait, (agent, printed, codes, ended))
+    while chunk := printed.recv(CHUNK):
+        while chunk:
+            chunk = chunk[os.write(1, chunk) :]
+    ended.acquire()
+    return codes[0] if codes[0] >= 0 else 128 - codes[0]
+
+
+def wait(agent: int, printed: socket.socket, codes: "list[int]", ended: "_thread.LockType") -> None:
+    """When the agent has ended, what it printed is still read; processes that it left print for nobody."""
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(agent, 0)[1]))
+    printed.shutdown(socket.SHUT_RD)
+    ended.release()
 
 
 def accept(listener: socket.socket, path: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import anyio
 import anyio.abc
-from inspect_ai.model import ChatMessage, ModelOutput
+from inspect_ai.model import ChatMessage, ContentText, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolInfo
 from inspect_ai.util import suspend_working_limit
@@ -23,12 +23,12 @@ from upskill.domain import Files, Skill
 from upskill.domain.text import whole_characters
 from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
 from upskill.sandbox.profile import PATH, find_interpreter
-from upskill.trials.coding_agents.adapter import AgentAdapter, AgentEvents, AgentProgram, Launch
+from upskill.trials.coding_agents.adapter import AgentAdapter, AgentProgram, Launch
 from upskill.trials.coding_agents.bridge import BASE_URL, PORT, ModelBridge, SocketFolder
-from upskill.trials.coding_agents.cross_check import disagreements
+from upskill.trials.coding_agents.cross_check import disagreements, is_printed
 from upskill.trials.coding_agents.engine_bridge import EngineBridge
 from upskill.trials.coding_agents.streams import Dialect
-from upskill.trials.coding_agents.traffic import SkillMarks, Traffic, marks_for
+from upskill.trials.coding_agents.traffic import AgentFailed, SkillMarks, Traffic, marks_for, was_cut
 from upskill.trials.harness import ArmRequests
 from upskill.trials.pending_trial import PendingTrial
 from upskill.trials.sandbox_tools import OpenSandboxes, SandboxLost, Threads
@@ -48,10 +48,6 @@ LONGEST_SECONDS = 1_000_000.0
 MOST_STDERR = 400
 MOST_OUTSIDE = 20
 """Addresses that are kept: what a program inside can make us write is bounded."""
-
-
-class AgentFailed(Exception):
-    """The agent did not do its part, so nothing was measured about its model."""
 
 
 class _Enough(Exception):
@@ -266,17 +262,20 @@ class _AgentTrial:
         self._traffic.in_flight -= 1
         return answer
 
-    def _asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> None:
+    def _asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
         traffic, limits = self._traffic, self._runs.trial_limits
         main = traffic.asked(messages, tools)
         if limits.stop_at_load and traffic.loaded_turn is not None:
             raise _Enough("load")
         if limits.stop_at_load and main and traffic.turns >= limits.turns:
             raise _Enough("turn")
+        return main
 
-    def _answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
+    def _answered(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput, main: bool
+    ) -> None:
         traffic, pending, limits = self._traffic, self._pending, self._runs.trial_limits
-        traffic.answered(messages, tools, output)
+        traffic.answered(messages, tools, output, main=main)
         pending.turns, pending.tool_calls = traffic.turns, traffic.tool_calls
         if traffic.final is not None or pending.ran_out is not None:
             return
@@ -311,7 +310,9 @@ class _AgentTrial:
             self._pending.ran_out = "memory"
             self._judge_skill()
             return
-        if ran.ended == "exit" and ran.exit_code != 0 and traffic.final is not None and _was_cut(traffic.final):
+        printed = traffic.final is not None and is_printed(ran.stdout, _forms(traffic.final))
+        cut = traffic.final is not None and was_cut(traffic.final)
+        if ran.ended == "exit" and ran.exit_code != 0 and cut and printed:
             # Agents take an answer that is not whole for an error. It is what their model gave, and is scored.
             self._judge_skill()
             return
@@ -323,7 +324,11 @@ class _AgentTrial:
         self._judge_skill()
         if traffic.final is None:
             raise AgentFailed(f"{name} ended while a tool call of its model had no result{_tail(ran)}")
-        self._compare(self._runs.adapter.events(ran.stdout), traffic.final)
+        if not printed:
+            raise AgentFailed(
+                f"{name} did not print the final answer of its model: a program seems to have asked for it"
+            )
+        self._compare(self._runs.adapter.loads(ran.stdout))
 
     def _judge_skill(self) -> None:
         """Raise where the agent did not present the skill to its model as the arm demands."""
@@ -340,11 +345,10 @@ class _AgentTrial:
             return f"{name} did not load the skill {self._skill.name}, although it was forced"
         return None
 
-    def _compare(self, events: AgentEvents, final: ModelOutput) -> None:
+    def _compare(self, reported: tuple[str, ...]) -> None:
         """What the agent says of its work is compared with the traffic, which is believed."""
         for disagreement in disagreements(
-            events,
-            final_texts=(final.message.text, final_text(final)),
+            reported,
             skill=None if self._skill is None else self._skill.name,
             loaded=self._traffic.loaded_turn is not None,
             forced=self._forced,
@@ -389,9 +393,11 @@ class _AgentTrial:
         self._pending.removed = tuple(path for path in given if path not in left)
 
 
-def _was_cut(output: ModelOutput) -> bool:
-    """Whether an answer ends at a limit of the model or of its provider, or was filtered."""
-    return output.stop_reason in ("max_tokens", "model_length", "content_filter")
+def _forms(final: ModelOutput) -> list[list[str]]:
+    """How an agent may print an answer: whole, without what it thought, or each part of it for itself."""
+    content = final.message.content
+    parts = [] if isinstance(content, str) else [part.text for part in content if isinstance(part, ContentText)]
+    return [[final.message.text], [final_text(final)], *([parts] if parts else [])]
 
 
 _ENDED = {

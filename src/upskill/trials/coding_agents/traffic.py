@@ -3,6 +3,10 @@
 Model traffic is the truth about a trial: whether the skill was listed, when it was loaded, which other skills were,
 what the model answered last. Nothing is asked of the agent. Knows no dialect: the engine's messages are the same for
 every agent.
+
+Programs that the model runs reach the same model as the agent, and can read its call ids in its session files. So the
+agent's own requests must form one chain: one at a time, each with what the model answered to those before it: its tool
+calls, or the text without any. Where two speak in the agent's name the chain breaks, and the trial ends.
 """
 
 import json
@@ -29,8 +33,13 @@ _REFUSED = "<tool_use_error>"
 """How Claude Code answers a call that it does not carry out."""
 _BETWEEN = r"(?:(?! - |<name>).){0,40}?"
 """What may stand between the name and the description of one skill, and is not the beginning of the next."""
+_FORGED = "a program in the sandbox seems to have spoken to the model in the agent's name: a request came"
 _SKILL_PATH = re.compile(r"(?<![\w.-])([\w.-]+)/SKILL\.md")
 """From the beginning of a word only: else a word of a hundred thousand letters takes minutes."""
+
+
+class AgentFailed(Exception):
+    """The agent did not do its part, or a program did it in its name: nothing was measured about its model."""
 
 
 class Text(Protocol):
@@ -126,8 +135,18 @@ class Traffic:
     _seen: set[int] = field(default_factory=set)
     _call_numbers: dict[str, int | None] = field(default_factory=dict)
     """The calls whose results have not come, by their ids."""
-    _delivered: bool = False
-    """Whether a request has carried a result of the latest tool calls: what follows may be about a summary of it."""
+    _asking: bool = False
+    """Whether a request of the agent's own conversation is being answered."""
+    _chain: list[str] = field(default_factory=list)
+    """The ids of the tool calls that the agent's next request must carry, and no others."""
+    _issued: set[str] = field(default_factory=set)
+    """The ids of all tool calls of the agent's own conversation, also of those that were summed up since."""
+    _summed_up: bool = False
+    """Whether the model was asked about the whole conversation without tools: a summary may replace it."""
+    _subagents: bool = False
+    """Whether the model has started any: they speak beside the agent, also about its prompt."""
+    _delegates: bool = False
+    """Whether somebody may be at work for the agent now: a subagent, or a skill that runs as one."""
 
     @property
     def model_owes(self) -> bool:
@@ -155,8 +174,8 @@ class Traffic:
         )
 
     def lists(self, listing: str) -> None:
-        """A request came whose listing of skills is this."""
-        if not listing:
+        """A request came whose listing of skills is this. Once the model has answered, others may send listings too."""
+        if not listing or self.last is not None:
             return
         listing = flat(listing)
         self._listing = max(self._listing, listing, key=len)
@@ -178,20 +197,25 @@ class Traffic:
             )
 
     def asked(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
-        """A request is about to be sent to the model. Returns whether it goes on with the agent's own conversation."""
+        """A request is about to be sent to the model. Returns whether it goes on with the agent's own conversation.
+
+        Raises `AgentFailed` where it is sent in the agent's name and does not go on with that.
+        """
         if tools:
             self.requests += 1
-        main = self._is_main(messages, tools)
-        self._delivered = self._delivered or self._answers_calls(messages)
+        if not self._is_main(messages, tools):
+            return False
+        self._asking = True
+        self._chain = [call.id for call in _all_calls(messages)]
         calls = {call.id: call for call in _all_calls(messages)}
         for message in messages:
             mark = hash((message.role, message.text))
-            if not main or mark in self._seen:
+            if mark in self._seen:
                 continue
             self._seen.add(mark)
             if message.role != "assistant":
                 self._read(message, calls)
-        return main
+        return True
 
     def _read(self, message: ChatMessage, calls: Mapping[str, ToolCall]) -> None:
         """Something that the model has not seen before."""
@@ -217,10 +241,15 @@ class Traffic:
         """Whether a skill of this name was offered: models also name some that do not exist, and write new ones."""
         return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self._listing) is not None
 
-    def answered(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput) -> None:
-        """The model answered a request."""
+    def answered(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], output: ModelOutput, *, main: bool
+    ) -> None:
+        """The model answered a request; `main` is what `asked` returned for it."""
         calls = _calls(output)
-        main = self._is_main(messages, tools)
+        if not tools and self._continues(messages):
+            self._summed_up = True
+        if not main and not self._delegates:
+            return  # nobody carries out what a program had the model call
         self.turns += main
         self.tool_calls += sum(call.parse_error is None for call in calls)
         offered = {tool.name for tool in tools}
@@ -234,20 +263,42 @@ class Traffic:
             )
         if not main:
             return
-        self._delivered = False
+        self._asking = self._summed_up = False
+        self._chain += [call.id for call in calls]
+        self._issued.update(self._chain)
+        kinds = {KNOWN_TOOLS[call.function].kind for call in calls if call.function in KNOWN_TOOLS}
+        self._subagents = self._subagents or "subagent" in kinds
+        self._delegates = self._subagents or "skill" in kinds
         self.last = output
         self.final = None if calls else output
         self.conversation = [*messages, *([output.message] if output.choices else [])]
 
     def _is_main(self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> bool:
-        """Whether a request goes on with the agent's own conversation about the case.
-
-        Titles and subagents do not have its prompt. A program that the model runs can send whatever it likes to the
-        model; but while it runs, the agent's next request must carry the result of the very call that runs it.
-        """
+        """Whether a request goes on with the agent's own conversation about the case. Titles and subagents do not have
+        its prompt, or at least none of its tool calls. Raises `AgentFailed`."""
         if not tools or not any(self.prompt in message.text for message in messages if message.role == "user"):
             return False
-        return self.last is None or self._delivered or not _calls(self.last) or self._answers_calls(messages)
+        calls = {call.id for call in _all_calls(messages)}
+        if self._subagents and not self._summed_up and not calls & self._issued:
+            return False
+        if self._asking:
+            raise AgentFailed(f"{_FORGED} while its model was still answering another one")
+        if self._continues(messages) or (self._summed_up and calls <= self._issued):
+            return True
+        raise AgentFailed(f"{_FORGED} that does not go on with what its model was asked and answered before")
+
+    def _continues(self, messages: Sequence[ChatMessage]) -> bool:
+        """Whether a request carries every tool call up to now, no others, and a result of the latest; or the answer
+        without any."""
+        # As sets: parallel calls are handed out in any order, and some servers use an id twice.
+        if {call.id for call in _all_calls(messages)} != set(self._chain):
+            return False
+        if self.final is not None:
+            # Claude Code goes on where an answer was cut, and when something in the background has ended.
+            answer = flat(self.final.completion)
+            said = (flat(message.text) for message in messages if message.role == "assistant")
+            return any(answer in text for text in said) if answer else was_cut(self.final)
+        return self.last is None or self._answers_calls(messages)
 
     def _answers_calls(self, messages: Sequence[ChatMessage]) -> bool:
         """Whether a request carries a result of the model's latest tool calls."""
@@ -263,6 +314,11 @@ def _has_run(call: ToolCall, result: str) -> bool:
 
 def _calls(output: ModelOutput) -> list[ToolCall]:
     return (output.message.tool_calls or []) if output.choices else []
+
+
+def was_cut(output: ModelOutput) -> bool:
+    """Whether an answer ends at a limit of the model or of its provider, or was filtered."""
+    return output.stop_reason in ("max_tokens", "model_length", "content_filter")
 
 
 def _all_calls(messages: Iterable[ChatMessage]) -> Iterable[ToolCall]:

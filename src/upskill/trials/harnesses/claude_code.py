@@ -7,8 +7,8 @@ from pathlib import Path
 
 from upskill.domain import Files
 from upskill.sandbox import Mount
-from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentEvents, AgentProgram, Json, Launch, ToolRequest
-from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
+from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentProgram, Json, Launch, ToolRequest
+from upskill.trials.coding_agents.event_lines import event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.native import native_program
 from upskill.trials.coding_agents.program import version_of
@@ -96,22 +96,16 @@ class ClaudeCode:
         texts = texts_in([{"content": request.get("system")}, *objects_in(request, "messages")])
         return "\n".join(found[0] for text in texts if (found := LISTED.search(text)))
 
-    def events(self, stdout: bytes) -> AgentEvents:
-        """The line `result`, and every use of the tool `Skill`."""
-        final, sent, written = "", None, None
+    def loads(self, stdout: bytes) -> tuple[str, ...]:
+        """Every use of the tool `Skill`."""
         loaded: dict[str, None] = {}
         for event in event_lines(stdout):
-            if event.get("type") == "result":
-                final = str(event.get("result", ""))
-                usage = object_in(event, "usage")
-                sent = count_in(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-                written = count_in(usage, "output_tokens")
-            elif event.get("type") == "assistant":
+            if event.get("type") == "assistant":
                 for part in objects_in(object_in(event, "message"), "content"):
                     named = object_in(part, "input").get("skill")
                     if part.get("name") == "Skill" and isinstance(named, str):
                         loaded[named.strip("/ ")] = None
-        return AgentEvents(final_text=final, input_tokens=sent, output_tokens=written, loaded=tuple(loaded))
+        return tuple(loaded)
 
     def load(self, skill: str) -> ToolRequest:
         """The tool `Skill`."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from upskill.domain import Files
 from upskill.errors import UsageError
 from upskill.sandbox import WORKSPACE, Mount
-from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentEvents, AgentProgram, Json, Launch, ToolRequest
-from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
+from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentProgram, Json, Launch, ToolRequest
+from upskill.trials.coding_agents.event_lines import event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.program import version_of
 from upskill.trials.harness import Harness
@@ -106,21 +106,14 @@ class Codex:
         found = [text for text in texts_in(objects_in(request, "input")) if "<skills_instructions>" in text]
         return "\n".join(found)
 
-    def events(self, stdout: bytes) -> AgentEvents:
-        """`item.completed` and `turn.completed`."""
-        final, sent, written = "", None, None
+    def loads(self, stdout: bytes) -> tuple[str, ...]:
+        """The paths in commands that were carried out."""
         loaded: dict[str, None] = {}
         for event in event_lines(stdout):
             item = object_in(event, "item")
-            if event.get("type") == "item.completed":
-                if item.get("type") == "agent_message":
-                    final = str(item.get("text", ""))
-                elif item.get("type") == "command_execution":
-                    loaded |= dict.fromkeys(_SKILL_PATH.findall(str(item.get("command", ""))))
-            elif event.get("type") == "turn.completed":
-                usage = object_in(event, "usage")
-                sent, written = count_in(usage, "input_tokens"), count_in(usage, "output_tokens")
-        return AgentEvents(final_text=final, input_tokens=sent, output_tokens=written, loaded=tuple(loaded))
+            if event.get("type") == "item.completed" and item.get("type") == "command_execution":
+                loaded |= dict.fromkeys(_SKILL_PATH.findall(str(item.get("command", ""))))
+        return tuple(loaded)
 
     def load(self, skill: str) -> ToolRequest:
         """It has no tool for that: its model reads the file."""

@@ -12,8 +12,8 @@ from upskill.errors import UsageError
 from upskill.processes import find_program
 from upskill.sandbox import Mount
 from upskill.sandbox.profile import PATH
-from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentEvents, AgentProgram, Json, Launch, ToolRequest
-from upskill.trials.coding_agents.event_lines import count_in, event_lines, object_in, objects_in, texts_in
+from upskill.trials.coding_agents.adapter import AGENT_LIMITS, AgentProgram, Json, Launch, ToolRequest
+from upskill.trials.coding_agents.event_lines import event_lines, object_in, objects_in, texts_in
 from upskill.trials.coding_agents.harness import CodingAgent
 from upskill.trials.coding_agents.native import native_program
 from upskill.trials.coding_agents.program import version_of
@@ -105,24 +105,15 @@ class OpenCode:
         texts = texts_in([each for each in objects_in(request, "messages") if each.get("role") == "system"])
         return "\n".join(filter(None, map(_listed_in, texts)))
 
-    def events(self, stdout: bytes) -> AgentEvents:
-        """The parts of its messages: texts, uses of the tool `skill`, and what each step took."""
-        final, sent, written = "", None, None
+    def loads(self, stdout: bytes) -> tuple[str, ...]:
+        """Every use of the tool `skill`."""
         loaded: dict[str, None] = {}
         for event in event_lines(stdout):
             part = object_in(event, "part")
-            if event.get("type") == "text":
-                final = str(part.get("text", ""))
-            elif event.get("type") == "tool_use" and part.get("tool") == "skill":
-                named = object_in(object_in(part, "state"), "input").get("name")
-                if isinstance(named, str):
-                    loaded[named] = None
-            elif event.get("type") == "step_finish":
-                tokens = object_in(part, "tokens")
-                cache = object_in(tokens, "cache")
-                sent = _sum(sent, count_in(tokens, "input"), count_in(cache, "read", "write"))
-                written = _sum(written, count_in(tokens, "output", "reasoning"))
-        return AgentEvents(final_text=final, input_tokens=sent, output_tokens=written, loaded=tuple(loaded))
+            named = object_in(object_in(part, "state"), "input").get("name")
+            if event.get("type") == "tool_use" and part.get("tool") == "skill" and isinstance(named, str):
+                loaded[named] = None
+        return tuple(loaded)
 
     def load(self, skill: str) -> ToolRequest:
         """The tool `skill`."""
@@ -155,11 +146,6 @@ def _ripgrep() -> Path:
         "opencode needs ripgrep (`rg`), which it cannot download in a sandbox",
         hint="install ripgrep, or start opencode once as yourself: it downloads one",
     )
-
-
-def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 HARNESS: Harness = CodingAgent(OpenCode())

@@ -13,7 +13,7 @@ from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import CASE_FILES, SKILL_FILE
 from upskill.domain.skill_changes import CaseChanges, case_changes
-from upskill.domain.text import count
+from upskill.domain.text import count, shortened
 from upskill.errors import UpskillError, UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
@@ -58,7 +58,7 @@ def check_cases(
         case_file=found.path,
         cases=found.cases,
         qualifications=qualifications,
-        notes=(*notes, *family_notes(found.cases)),
+        notes=(*notes, *_doubt_notes(found.cases), *family_notes(found.cases)),
     )
 
 
@@ -91,6 +91,15 @@ def changed_cases(before: Path, cases: Sequence[Case], *, accepted: bool) -> tup
     old = () if found is None else found.cases
     changes = case_changes(old, cases, accepted=accepted)
     return tuple(cases) if accepted or not old else tuple(old), changes
+
+
+def _doubt_notes(cases: Sequence[Case]) -> Iterable[str]:
+    found: dict[str, dict[str, None]] = {}
+    for case in cases:
+        for check in case.checks:
+            for doubt in checks.KINDS[check.kind].doubts(check.spec):
+                found.setdefault(doubt, {})[case.id] = None
+    return (f"{shortened(', '.join(ids), 80)}: {doubt}" for doubt, ids in found.items())
 
 
 def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:

@@ -34,8 +34,7 @@ def test_its_events_are_read_and_other_lines_are_skipped() -> None:
         json.dumps({"type": "item.completed", "item": {"type": "agent_message", "text": "done"}}),
         json.dumps({"type": "turn.completed", "usage": {"input_tokens": 9, "output_tokens": 2}}),
     ]
-    events = Codex().events("\n".join(lines).encode())
-    assert (events.final_text, events.loaded, events.input_tokens, events.output_tokens) == ("done", ("thing",), 9, 2)
+    assert Codex().loads("\n".join(lines).encode()) == ("thing",)
 
 
 def test_the_listing_is_the_part_about_skills() -> None:

@@ -1,27 +1,32 @@
 """What an agent reports is compared with its model traffic."""
 
-from upskill.trials.coding_agents.adapter import AgentEvents
-from upskill.trials.coding_agents.cross_check import disagreements
+from upskill.trials.coding_agents.cross_check import disagreements, is_printed
 
 
-def said(events: AgentEvents, *, skill: str | None = "zebra", loaded: bool = False, forced: bool = False) -> list[str]:
-    return list(disagreements(events, final_texts=("Done.",), skill=skill, loaded=loaded, forced=forced))
+def said(*reported: str, skill: str | None = "zebra", loaded: bool = False, forced: bool = False) -> list[str]:
+    return list(disagreements(reported, skill=skill, loaded=loaded, forced=forced))
 
 
 def test_what_agrees_is_not_mentioned() -> None:
-    assert said(AgentEvents(final_text=" Done.\n", loaded=("zebra",)), loaded=True) == []
-    assert said(AgentEvents(final_text=""), skill=None) == []
-    assert said(AgentEvents(loaded=("other",))) == []
+    assert said("zebra", loaded=True) == []
+    assert said(skill=None) == []
+    assert said("other") == []
 
 
 def test_a_forced_load_is_not_reported_by_agents() -> None:
-    assert said(AgentEvents(), loaded=True, forced=True) == []
+    assert said(loaded=True, forced=True) == []
 
 
-def test_another_text_and_another_load_are_named() -> None:
-    (text,) = said(AgentEvents(final_text="Failed."))
-    assert "another final text" in text
-    (missed,) = said(AgentEvents(), loaded=True)
+def test_another_load_is_named() -> None:
+    (missed,) = said(loaded=True)
     assert "does not report a load of the skill zebra" in missed
-    (claimed,) = said(AgentEvents(loaded=("zebra",)))
+    (claimed,) = said("zebra")
     assert "shows none" in claimed
+
+
+def test_an_answer_is_printed_in_one_of_its_forms_however_json_writes_it() -> None:
+    stdout = b'no event\n{"item": [{"text": " \\u00dcber \\"it\\"\\n is done. "}, {"part": {"text": "Second."}}]}\n'
+    assert is_printed(stdout, [["other"], ['\u00dcber "it"\n is done.']])
+    assert is_printed(stdout, [['\u00dcber "it"\n is done.', "Second."]])
+    assert is_printed(b"", [[" \n"]]), "an answer without text needs no event"
+    assert not is_printed(stdout, [["Second.", "Third."], ["no event"]])

@@ -4,6 +4,7 @@ import csv
 import json
 from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -175,13 +176,30 @@ def test_only_the_first_pair_of_each_case_counts_where_repeats_are_copies(sweep:
 
 
 def test_of_a_lift_that_includes_earlier_looks_only_the_pairs_are_compared(sweep: MadeSweep) -> None:
-    job = sweep.job("knots")
+    job = sweep.job("knots", earlier=("f" * 32,))
     result = tampered(made_result(job, made_rows({"small": SAME, "large": SAME})), mean=0.5, pairs=50)
     result.evaluation["students"][0]["earlier_pairs"] = 20
     sweep.keep(result)
     found = report_sweep(str(sweep.path))
     assert found.problems == ()
     assert (found.audit.compared, found.audit.pooled) == (1, 1)
+
+
+@pytest.mark.parametrize("changes", [{"earlier_pairs": 20}, {"earlier_pairs": -1}, {"verdict": "hurts"}])
+def test_a_result_that_contradicts_itself_or_its_plan_is_refused(sweep: MadeSweep, changes: dict[str, Any]) -> None:
+    job = sweep.job("knots")
+    result = made_result(job, made_rows({"small": GOOD, "large": SAME}))
+    result.evaluation["students"][0].update(changes)
+    sweep.keep(result)
+    with pytest.raises(EngineError, match="contradicts itself"):
+        report_sweep(str(sweep.path))
+
+
+def test_a_result_of_another_version_is_refused(sweep: MadeSweep) -> None:
+    job = sweep.job("knots")
+    sweep.keep(made_result(job, made_rows({"small": GOOD, "large": SAME}), version="other"))
+    with pytest.raises(EngineError, match="is the result of another evaluation"):
+        report_sweep(str(sweep.path))
 
 
 def test_every_row_is_in_the_files(sweep: MadeSweep, tmp_path: Path) -> None:
