@@ -2,9 +2,9 @@
 
     python3 relay.py PORT SOCKET PROGRAM [ARGUMENT ...]
 
-Its exit code is that of the agent; 128 and the number of a signal if one ended it. What the agent prints comes through a
-socket, which other programs cannot open by its name below /proc, and nobody else can open what this process has: so no
-program prints in the agent's name. Standard library only, and as little of it as will do: it starts with every trial.
+Its exit code is that of the agent; 128 and the number of a signal if one ended it. What the agent prints comes through
+a socket, which no program can open by its name below /proc, as no program can open what this process has: nobody prints
+in the agent's name. Standard library only, and as little of it as will do: it starts with every trial.
 """
 
 import _thread
@@ -22,7 +22,7 @@ def main(port: int, path: str, command: "list[str]") -> int:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
     listener.listen(64)
-    if ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0) != 0:
+    if sys.platform == "linux" and ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0) != 0:
         return 126
     printed, stdout = socket.socketpair()
     # It listens, so whatever the agent sends is kept until the threads below take it.
@@ -38,7 +38,7 @@ def main(port: int, path: str, command: "list[str]") -> int:
             os._exit(127)
     stdout.close()
     _thread.start_new_thread(accept, (listener, path))
-    codes: "list[int]" = []
+    codes: list[int] = []
     ended = _thread.allocate_lock()
     ended.acquire()
     _thread.start_new_thread(wait, (agent, printed, codes, ended))
