@@ -370,3 +370,11 @@ def test_without_waiting_the_best_draft_is_named_too(upskill: Upskill, here: Pat
     assert ended.returncode == 3
     assert "2 (shorten)" in ended.stderr
     assert "the best draft so far is ./runs/" in ended.stderr.splitlines()[-1]
+
+
+def test_a_question_is_not_answered_from_the_folder_of_the_other_side(handoff: Path) -> None:
+    message = Message(role="user", text="Write the cases.")
+    asked = Question(purpose="cases", system="You teach.", messages=(message,), schema=SCHEMA)
+    known = place_question(handoff, asked, repeat=1)
+    known.path.rename(handoff / "skill" / known.path.name)
+    assert place_question(handoff, asked, repeat=1).path.parent == handoff / "cases"

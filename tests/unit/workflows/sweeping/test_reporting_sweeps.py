@@ -195,9 +195,15 @@ def test_a_result_that_contradicts_itself_or_its_plan_is_refused(sweep: MadeSwee
         report_sweep(str(sweep.path))
 
 
+@pytest.mark.parametrize("changes", [{"cost_at_most": -1.0}, {"calls_at_most": -1}, {"cost_expected": float("nan")}])
+def test_no_plan_has_a_price_or_a_count_below_nothing(sweep: MadeSweep, changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="out of range"):
+        sweep.made("knots", **changes)
+
+
 def test_a_result_of_another_version_is_refused(sweep: MadeSweep) -> None:
     job = sweep.job("knots")
-    sweep.keep(made_result(job, made_rows({"small": GOOD, "large": SAME}), version="other"))
+    sweep.keep(replace(made_result(job, made_rows({"small": GOOD, "large": SAME})), version="other"))
     with pytest.raises(EngineError, match="is the result of another evaluation"):
         report_sweep(str(sweep.path))
 
