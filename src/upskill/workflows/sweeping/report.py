@@ -118,7 +118,7 @@ class _Results:
                 sides = {"helps": lift.mean > 0, "hurts": lift.mean < 0}
                 # Earlier looks are in other results; where there are none, all pairs are in this one.
                 most_earlier = lift.pairs if job.earlier else 0
-                if not sides.get(report.verdict, True) or not 0 <= report.earlier_pairs <= most_earlier:
+                if not sides.get(report.verdict or "", True) or not 0 <= report.earlier_pairs <= most_earlier:
                     raise EngineError(
                         f"{where}: contradicts itself: {report.verdict}, {report.earlier_pairs} earlier pairs"
                     )
