@@ -13,18 +13,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
-Kind = Literal["agent", "browser", "container", "git", "opencode", "sandbox", "worker"]
+Kind = Literal["agent_version", "browser", "container", "git", "sandbox", "session_export", "worker"]
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _NETWORK = (*_PROXIES, *map(str.upper, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE")
 _PERSON = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_DIRS")
 ENVIRONMENTS: Mapping[Kind, tuple[str, ...]] = {
-    "agent": ("LANG",),
+    "agent_version": ("LANG",),
     "browser": (*_PERSON, *_DESKTOP, *_XDG, "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DESKTOP_SESSION"),
     "container": ("HOME", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR"),
     "git": (*_PERSON, *_NETWORK, "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL"),
-    "opencode": (*_PERSON, *_XDG),
+    "session_export": (*_PERSON, *_XDG),
     "sandbox": (),
 }
 """What each kind sees beside a search path; none of it is a key. A `worker` is upskill itself, and sees everything."""

@@ -278,7 +278,8 @@ def test_a_cap_of_the_run_ends_a_trial_unmeasured_and_the_run_is_resumed_with_th
         today = replace(today, origins={**today.origins, "max_calls": "--max-calls"})
         with pytest.raises(UsageError) as caught:
             resume(ran.run, typed=TypedAgain(settings=today))
-        assert f"--agent-bin {CODEX}" in str(caught.value.hint)
+        assert "--agent-bin" in str(caught.value.hint)
+        assert str(CODEX) not in str(caught.value.hint)
         resume(ran.run, typed=TypedAgain(settings=today, agent_bin=CODEX))
     assert [_outcome(trial) for trial in trials_of(ran.run)][-1] == "scored: answered"
 

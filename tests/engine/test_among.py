@@ -101,7 +101,8 @@ def test_a_run_folder_cannot_choose_which_folder_of_skills_is_read(
     record.write_text(record.read_text().replace('"other_sources": []', f'"other_sources": ["{outside}"]'))
     with pytest.raises(UsageError, match="cannot decide this") as caught:
         resume(ran.run, typed=typed_again(ran.run))
-    assert f"--among {outside}" in str(caught.value.hint)
+    assert "--among" in str(caught.value.hint)
+    assert str(outside) not in str(caught.value.hint)
     for among in (Among(shipped=3), Among(bundled=True)):
         with pytest.raises(UsageError, match="was started among other skills"):
             resume(ran.run, typed=replace(typed_again(ran.run), among=among))

@@ -236,7 +236,7 @@ def _ask(words: list[str], *, folder: str, environment: Mapping[str, str]) -> st
     """What a program prints, or nothing if it fails or takes too long."""
     try:
         done = processes.run(
-            "opencode", words, cwd=folder, seconds=_WAIT_SECONDS, variables=_OPENCODE_QUIET, source=environment
+            "session_export", words, cwd=folder, seconds=_WAIT_SECONDS, variables=_OPENCODE_QUIET, source=environment
         )
     except (OSError, subprocess.SubprocessError):
         return None

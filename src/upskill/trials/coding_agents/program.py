@@ -38,7 +38,9 @@ def version_of(program: Path) -> str:
         # It runs outside of any sandbox: without keys, and where it finds no configuration of a project or a person.
         with tempfile.TemporaryDirectory(prefix="upskill-version-", ignore_cleanup_errors=True) as home:
             variables = {"PATH": os.defpath, "HOME": home, "LANG": "C.UTF-8"}
-            ran = processes.run("agent", [program, "--version"], cwd=home, seconds=VERSION_SECONDS, variables=variables)
+            ran = processes.run(
+                "agent_version", [program, "--version"], cwd=home, seconds=VERSION_SECONDS, variables=variables
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{program}: cannot be run ({error})") from None
     found = re.search(r"\d+\.\d+[\w.+-]*", ran.stdout.decode("utf-8", "replace"))
