@@ -41,10 +41,12 @@ MOST_BYTES = 1_000_000_000
 _CENTURY = timedelta(days=36_500)
 _AHEAD = timedelta(days=1)
 """A trial stored later than this from now was stored under a wrong clock, and would never grow old."""
-_MOMENT_SECONDS = 0.2
+_MOMENT_SECONDS = 2.0
 """How long `keep`, on the engine's event loop, waits for another process that writes: a write takes a few ms."""
-_PAUSE_SECONDS = 2.0
-"""After a wait in vain nobody waits again for so long; what was handed in meanwhile is written together."""
+_PAUSE_SECONDS = 0.1
+"""After a wait in vain nobody waits again for so long, and twice as long after each further one in a row; what was
+handed in meanwhile is written together."""
+_LONGEST_PAUSE_SECONDS = 20.0
 _MOST_WAITING = 20_000
 _PRUNE_SECONDS = 1.0
 _FIND = f"SELECT {COLUMNS} FROM trials WHERE id = ? AND fingerprint IS ? AND stored_at > ? AND stored_at < ?"
@@ -91,6 +93,7 @@ class SqliteStore:
         self._waiting: list[_Waiting] = []
         self._to_release: list[str] = []
         self._not_before = 0.0
+        self._pause = _PAUSE_SECONDS
         self._patience = BUSY_SECONDS
         self._reservations = Reservations(path.with_name(f"{path.name}-reserved"))
         self._connection = self._open()
@@ -264,8 +267,10 @@ class SqliteStore:
         if self._try(write, patience=patience):
             self._waiting.clear()
             self._release_all()
+            self._pause = _PAUSE_SECONDS
         else:
-            self._not_before = time.monotonic() + _PAUSE_SECONDS
+            self._not_before = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
 
     def _try(self, use: Callable[[sqlite3.Connection], T], *, patience: float) -> T | None:
         """What came of using the file; `None` where another process held it for too long, or it failed for good."""
