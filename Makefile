@@ -13,7 +13,7 @@ RECORDING = build/recording
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages gallery s3 check style types unit test coverage full interpreters statistics docs recording lock dist release demo live
+.PHONY: setup hooks agents pages gallery s3 check style types unit test coverage full interpreters removable statistics docs recording lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -61,7 +61,7 @@ check: setup  ## format, lint, types, layers, unit tests: the fast half, on two 
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going unit types style
 
 unit:
-	$(BIN)/python -m pytest tests/unit -q
+	$(BIN)/python -m pytest tests/*/unit -q
 
 types:
 	$(BIN)/mypy
@@ -77,7 +77,7 @@ test: setup agents pages gallery  ## all tests: the real engine, the real local 
 
 coverage: setup  ## what unit and engine tests reach, by line and branch, as a table and as pages in build/coverage/html
 	rm -rf build/coverage && mkdir -p build/coverage
-	$(BIN)/coverage run -m pytest -q -m 'not full and not once' tests/unit tests/engine
+	$(BIN)/coverage run -m pytest -q -m 'not full and not once' tests/*/unit tests/*/engine
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
@@ -89,20 +89,23 @@ interpreters: setup  ## the unit tests on the other versions of Python that are 
 	  $(BIN)/uv venv --quiet --clear --python $$python build/python-$$version \
 	  && $(BIN)/uv pip install --quiet --python build/python-$$version/bin/python --require-hashes -r $(LOCK)/dev.lock \
 	  && $(BIN)/uv pip install --quiet --python build/python-$$version/bin/python --no-deps --no-build-isolation --editable . \
-	  && build/python-$$version/bin/python -m pytest tests/unit -q -m 'not full and not once' --hypothesis-profile brief || exit 1; \
+	  && build/python-$$version/bin/python -m pytest tests/*/unit -q -m 'not full and not once' --hypothesis-profile brief || exit 1; \
 	done
 
-full: setup interpreters agents gallery s3 statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
+full: setup interpreters agents gallery s3 statistics removable  ## the long half: simulations and measurements; writes benchmarks/results
 	$(BIN)/python -m pytest -q -m full
-	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
+	$(BIN)/python -m pytest tests/*/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.attacks_end_to_end
-	$(BIN)/python -m benchmarks.measure --write docs/explanation/what-scales.md
+	$(BIN)/python -m benchmarks.measure --write benchmarks/results/scale.md
 	$(BIN)/python -m tools.gallery --write gallery/README.md
 	$(BIN)/python -m benchmarks.gallery_students
 	$(BIN)/python -m benchmarks.sweep_engines workers
 	$(BIN)/python -m benchmarks.sweep_engines ray
-	$(BIN)/python -m benchmarks.coding_agents --write docs/explanation/how-a-coding-agent-is-run.md
+	$(BIN)/python -m benchmarks.coding_agents --write benchmarks/results/coding-agents.md
+
+removable: setup  ## whether features can be removed: types, contracts, unit and command-line tests without each
+	$(BIN)/python -m tools.removable
 
 statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
 	$(BIN)/python -m benchmarks.statistics_tables

@@ -46,7 +46,7 @@ printf '%s\n' "${command% }" >"$GATE_OUT/command.txt"
 if [ -n "${GATE_LEDGER:-}" ]; then
   ledger=$out/looks.jsonl
   git cat-file -p "$base:./$GATE_LEDGER" >"$ledger" 2>/dev/null || : >"$ledger"
-  arguments+=(--ledger "$ledger")
+  export UPSKILL_LEDGER=$ledger
 fi
 
 while IFS= read -r key; do
@@ -69,8 +69,8 @@ guard
 # stdout is the JSON; stderr goes to the log of the build and to a file for the comment.
 code=0
 {
-  upskill eval "${arguments[@]}" --yes --json --runs-dir "$out/runs" --junit "$out/junit.xml" \
-    --comment "$out/comment.md" -- "${skills[@]/#/../head/}" 2>&1 >&3 | tee "$out/eval.log" >&2
+  UPSKILL_RUNS_DIR=$out/runs upskill eval "${arguments[@]}" --yes --json --write "$out/junit.xml" \
+    --write "$out/comment.md" -- "${skills[@]/#/../head/}" 2>&1 >&3 | tee "$out/eval.log" >&2
 } 3>"$out/results.json" || code=$?
 stop_guard
 for file in eval.log comment.md results.json junit.xml; do

@@ -32,10 +32,10 @@ def main() -> None:
         folder = Path(name)
         os.chdir(folder)
         skill, script = _skill(folder), _script(folder)
-        from upskill.settings import resolve_settings
-        from upskill.workflows.evaluate_skill import evaluate
-        from upskill.workflows.evaluating.prepare import EvaluationOrder
-        from upskill.workflows.list_runs import trials_of
+        from upskill.core.settings import resolve_settings
+        from upskill.evaluation.evaluate_skill import evaluate
+        from upskill.evaluation.past_runs import trials_of
+        from upskill.evaluation.prepare import EvaluationOrder
 
         flags = {"models": (f"scripted/{script}",), "harness": "agent", "concurrency": in_flight}
         settings = resolve_settings(flags, environment={}, folder=folder, user_folder=folder)

@@ -1,4 +1,4 @@
-"""How often aptitude stops students whose true gain is known; prints the table of how-a-skill-is-drafted.md.
+"""How often aptitude stops students whose true gain is known; prints a table.
 
 `python -m benchmarks.aptitude_rounds`, half a minute.
 """
@@ -6,9 +6,10 @@
 import random
 from collections.abc import Callable
 
-from upskill.domain import Lift
-from upskill.measuring import CaseTally, most_rounds, prospect
-from upskill.measuring.intervals import these_cases
+from upskill.core.nouns import Lift
+from upskill.core.statistics import CaseTally
+from upskill.core.statistics.intervals import these_cases
+from upskill.generation.aptitude import most_rounds, prospect
 
 STUDENTS = 1_500
 CASES = (8, 10, 20)

@@ -1,6 +1,6 @@
 """Tables of what people do around an evaluation, of coverage and of power, with the very code that measures skills.
 
-    python -m benchmarks.attacks            every table, 3,000 persons a cell; writes docs/explanation/attacks.md;
+    python -m benchmarks.attacks            every table, 3,000 persons a cell; writes benchmarks/results/attacks.md;
                                             benchmarks.attacks_end_to_end writes its last section
     python -m benchmarks.attacks --fast     a share of them, with limits for so few; writes nothing
 
@@ -27,10 +27,10 @@ from tools.simulation.populations import generator
 
 from benchmarks.page_sections import last_section
 from benchmarks.statistics_tables import Walk, walk
-from upskill.measuring import FEWEST_CASES
+from upskill.core.statistics import FEWEST_CASES
 
 HERE = Path(__file__).parent
-REPORT = HERE.parent / "docs" / "explanation" / "attacks.md"
+REPORT = HERE / "results" / "attacks.md"
 BEFORE = HERE / "attacks_before.json"
 """What the same attacks gave at commit 434b918, before looks, lost answers and copies were counted."""
 LIMIT = 5.0
@@ -298,7 +298,7 @@ HEAD = (
     "Generated; do not edit. People can make a useless skill look helpful: by repeating the command, deleting cases, "
     "trying many versions, or losing answers that were going to fail. Sections 1 to 4 simulate this "
     "(`python -m benchmarks.attacks`): answers are random, and the product's own code judges them. The populations are "
-    "defined in [the tables behind the statistics](statistics-tables.md). In addition, break: nine cases in ten "
+    "defined in [the tables behind the statistics](statistics.md). In addition, break: nine cases in ten "
     "0 → .106, one in ten .97 → .02; break05: 19 in 20 0 → .05, one in 20 .97 → .02.",
     "",
 )

@@ -31,7 +31,7 @@ from benchmarks.page_sections import write_last_section
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from upskill.cli import app
 
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "attacks.md"
+PAGE = Path(__file__).parent / "results" / "attacks.md"
 CASES = 20
 RATE = 0.5
 REMOVED = 4
@@ -134,13 +134,14 @@ class Desk:
         worst = sorted(map(str, range(CASES)), key=lambda case: lift[case])[:REMOVED]
         self._write_cases(n for n in range(CASES) if str(n) not in worst)
 
-    def eval(self, *words: str) -> Step:
+    def eval(self, *words: str, **variables: str) -> Step:
         """`upskill eval thing -m any …`"""
-        return self._type("thing", "-m", "any", "--base-url", self._provider.url, "--concurrency", "32", *words)
+        whole = ("thing", "-m", "any", "--base-url", self._provider.url, "--concurrency", "32", *words)
+        return self._type(*whole, **variables)
 
     def build(self) -> Step:
         """The same in CI: a clean machine, and a ledger that is committed."""
-        step = self.eval("--ledger", "looks.jsonl")
+        step = self.eval(UPSKILL_LEDGER="looks.jsonl")
         self._cache += 1
         shutil.rmtree(self.folder / "runs", ignore_errors=True)  # a recorded verdict makes none
         return step
@@ -149,13 +150,14 @@ class Desk:
         """`upskill eval --resume RUN`"""
         return self._type("--resume", run, "--base-url", self._provider.url)
 
-    def _type(self, *words: str) -> Step:
+    def _type(self, *words: str, **variables: str) -> Step:
         environment = {
             **{"PATH": os.environ["PATH"], "HOME": str(self.folder), "COLUMNS": "1000", "UPSKILL_REPORT": "false"},
             **{"XDG_CACHE_HOME": str(self.folder / f"cache{self._cache}"), **self._environment},
+            **variables,
         }
         before = len(self._provider.requests)
-        arguments = ["eval", *words, "--require", "helps", "--json", "--quiet"]
+        arguments = ["eval", *words, "--require", "helps", "--json"]
         with patch.dict(os.environ, environment, clear=True), chdir(self.folder), redirect_stdout(StringIO()) as out:
             code = app.main(arguments, standalone_mode=False, prog_name="upskill")
         evaluation = json.loads(out.getvalue())
@@ -306,7 +308,7 @@ GATES = """\
 
 ### A gate in CI
 
-`--require helps` with `--ledger FILE`; every build starts without a cache and without run folders. An idle edit is
+`--require helps` with `UPSKILL_LEDGER`; every build starts without a cache and without run folders. An idle edit is
 another comment in `SKILL.md`.
 
 | gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout |

@@ -25,15 +25,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from upskill.trials.coding_agents.adapter import AgentAdapter, Launch, ToolRequest
-from upskill.trials.coding_agents.streams import Dialect, stream
+from upskill.agents.harness import AgentAdapter, Launch, ToolRequest
+from upskill.agents.streams import Dialect, stream
 
 ROOT = Path(__file__).parent.parent
 BINARIES = ROOT / "build" / "agents" / "node_modules" / ".bin"
 SKILL, PROMPT = "zebra-greeting", "Write the greeting of the house into hello.txt."
 IN_PARALLEL, CASES = 8, 8
 MOST_RATIO = 2.0
-HEADING = "## Coding agents under upskill, against the bare programs"
+HEADING = "# Coding agents under upskill, against the bare programs"
 _INSIDE = re.compile(r"(?<![\w/])(/home/agent|/opt/(?!python)|/workspace)")
 
 
@@ -103,9 +103,9 @@ def main() -> int:
 
 def measure(name: str, *, rounds: int) -> Figures:
     """The figures of one agent."""
-    from upskill.domain import harness_info
-    from upskill.trials import load_harness
-    from upskill.trials.coding_agents.harness import CodingAgent
+    from upskill.agents.harness import CodingAgent
+    from upskill.core.nouns import harness_info
+    from upskill.core.trials.harness import load_harness
 
     harness = load_harness(name)
     if not isinstance(harness, CodingAgent):
@@ -140,11 +140,11 @@ def _evaluate(skill: Path, harness: str, binary: Path, url: str, *, baseline: bo
     """The wall time of every answer by the engine's clock, with waits, and how many errored."""
     from inspect_ai.log import read_eval_log
 
-    from upskill.domain import Errored
-    from upskill.settings import resolve_settings
-    from upskill.workflows.evaluate_skill import evaluate
-    from upskill.workflows.evaluating.prepare import EvaluationOrder
-    from upskill.workflows.list_runs import trials_of
+    from upskill.core.nouns import Errored
+    from upskill.core.settings import resolve_settings
+    from upskill.evaluation.evaluate_skill import evaluate
+    from upskill.evaluation.past_runs import trials_of
+    from upskill.evaluation.prepare import EvaluationOrder
 
     here = Path.cwd()
     flags = {"models": ("any",), "base_url": f"{url}/v1", "harness": harness, "concurrency": IN_PARALLEL}
@@ -234,7 +234,7 @@ class Memory:
         self._thread.join()
 
     def _watch(self) -> None:
-        from upskill.sandbox.watching import children_of_all, tree
+        from upskill.sandbox.memory_use import children_of_all, tree
 
         while not self._stop.wait(0.1):
             children = children_of_all()

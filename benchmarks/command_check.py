@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from upskill.checks import GradingContext, grade
-from upskill.domain import Answer, Case, Check
-from upskill.domain.case import Json
+from upskill.core.checks import GradingContext, grade
+from upskill.core.nouns import Answer, Case, Check
+from upskill.core.nouns.case import Json
 from upskill.sandbox import open_sandbox
 
 COMMANDS = {

@@ -13,9 +13,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from provider import Behaviour, Provider, ReceivedRequest
-from upskill.settings import resolve_settings
-from upskill.workflows.evaluate_skill import evaluate
-from upskill.workflows.evaluating.prepare import EvaluationOrder
+from upskill.core.settings import resolve_settings
+from upskill.evaluation.evaluate_skill import evaluate
+from upskill.evaluation.prepare import EvaluationOrder
 
 CASES = 20
 LIFT = 0.45

@@ -18,10 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from upskill.domain.job import JobSpending
-from upskill.domain.sweep import PlannedJob, RowValues, SweepResult
-from upskill.storage.raw_skill import raw_digest
-from upskill.storage.sweep_folder import SweepFolder, input_name, result_name, value_text
+from upskill.sweep.files import SweepFolder, input_name, result_name, value_text
+from upskill.sweep.skills import raw_digest
+from upskill.sweep.values import JobSpending, PlannedJob, Row, SweepResult
 
 MANIFEST = """format = "upskill.sweep/1"
 skills = ["registry/*/"]
@@ -112,9 +111,7 @@ def write_skills(registry: Path, numbers: Iterable[int]) -> None:
 def _write_result(path: Path, job: PlannedJob) -> None:
     """A result as large as a real one. Without the care of `create`: nobody else writes here."""
     students = [{"model": student, "verdict": "undecided", "sentence": "x" * 5_000} for student in job.students]
-    rows: list[RowValues] = [
-        (job.students[0], f"c{n % 10}", "baseline", n // 20 + 1, n % 3 == 0, 1, 0.0001, None) for n in range(53)
-    ]
+    rows = [Row(job.students[0], f"c{n % 10}", "baseline", n // 20 + 1, n % 3 == 0, 1, 0.0001, None) for n in range(53)]
     spending = JobSpending(calls=53, tokens=20_000, cost=0.01)
     result = SweepResult(
         id=job.id,

@@ -9,6 +9,7 @@ times as long. Beside the GPU skill, what was published about its subject is mea
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,8 @@ PUBLISHED = GALLERY / "gpu-kernels" / "evals" / "published-facts"
 UPSKILL = str(Path(sys.executable).parent / "upskill")
 PORT = 18731
 """Stays the same: it is part of what a run records."""
-ASKED = ["--harness", "chat", "--temperature", "0", "--runs", "1", "--concurrency", "1", "--max-output-tokens", "64"]
+ASKED = ["--harness", "chat", "--runs", "1", "--concurrency", "1"]
+SET = {"UPSKILL_TEMPERATURE": "0", "UPSKILL_MAX_OUTPUT_TOKENS": "64", "UPSKILL_CEILING": "true"}
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -37,7 +39,7 @@ def main(words: Sequence[str] | None = None) -> int:
             folder = GALLERY / name
             cases = level_files(name)[KNOWLEDGE]
             _evaluate(folder, cases, url, runs=RUNS / name)
-            _upskill("evidence", str(folder.relative_to(ROOT)), "--runs-dir", str((RUNS / name).relative_to(ROOT)))
+            _upskill("evidence", str(folder.relative_to(ROOT)), runs=RUNS / name)
             if name == "gpu-kernels":
                 _evaluate(PUBLISHED, cases, url, runs=RUNS / PUBLISHED.name)
     PAGE.write_text(page(), encoding="utf-8")
@@ -49,8 +51,8 @@ def _evaluate(skill: Path, cases: Path, url: str, *, runs: Path) -> None:
     fresh = ROOT / "build" / "measured" / runs.name
     shutil.rmtree(fresh, ignore_errors=True)
     words = ["eval", str(skill.relative_to(ROOT)), "-t", str(cases.relative_to(ROOT)), "-m", "smollm2", *ASKED]
-    words += ["--base-url", f"{url}/v1", "--ceiling", "--fresh", "--yes", "--runs-dir", str(fresh.relative_to(ROOT))]
-    _upskill(*words)
+    words += ["--base-url", f"{url}/v1", "--fresh", "--yes"]
+    _upskill(*words, runs=fresh)
     shutil.rmtree(runs, ignore_errors=True)
     # Runs are ignored by git where they are made; the logs are large, and the answers are in `trials.jsonl`.
     shutil.copytree(fresh, runs, ignore=shutil.ignore_patterns(".gitignore", "logs", "report.html"))
@@ -58,9 +60,10 @@ def _evaluate(skill: Path, cases: Path, url: str, *, runs: Path) -> None:
         path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
 
 
-def _upskill(*words: str) -> None:
-    print("$ upskill " + " ".join(words), flush=True)
-    subprocess.run([UPSKILL, *words], cwd=ROOT, check=True)
+def _upskill(*words: str, runs: Path) -> None:
+    variables = {**SET, "UPSKILL_RUNS_DIR": str(runs.relative_to(ROOT))}
+    print("$ " + " ".join([*(f"{name}={value}" for name, value in variables.items()), "upskill", *words]), flush=True)
+    subprocess.run([UPSKILL, *words], cwd=ROOT, env={**os.environ, **variables}, check=True)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ def _skill(folder: Path) -> Path:
 
 
 def _words(skill: Path, provider: Provider, runs: Path) -> list[str]:
-    words = [COMMAND, "eval", str(skill), "-m", "any", "--base-url", provider.url, "--runs-dir", str(runs)]
-    return [*words, "--runs", "3", "--fresh", "-q", "--json"]
+    words = ["env", f"UPSKILL_RUNS_DIR={runs}", COMMAND, "eval", str(skill), "-m", "any", "--base-url", provider.url]
+    return [*words, "--runs", "3", "--fresh", "--json"]
 
 
 def _students(text: str) -> Any:
@@ -58,8 +58,8 @@ def _students(text: str) -> Any:
 
 
 def _resume(skill: Path, provider: Provider, run: Path) -> list[str]:
-    """The command that resumes a run: a run folder names neither the server nor a skill elsewhere."""
-    return [COMMAND, "eval", str(skill), "--resume", str(run), "--base-url", provider.url, "-q", "--json"]
+    """The command that resumes a run of one's own."""
+    return [COMMAND, "eval", str(skill), "--resume", str(run), "--base-url", provider.url, "--json"]
 
 
 def _kill(skill: Path, folder: Path, provider: Provider, count: int) -> dict[str, int]:

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.big_skill import write_big_skill
-from upskill.domain import CheckResult, Grade, Scored, Trial, Usage
-from upskill.settings import resolve_settings
-from upskill.storage import RunFolder, create_run
-from upskill.trials import Requests
-from upskill.workflows.evaluating import record, resume
-from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.regrade import regrade
+from upskill.core.nouns import CheckResult, Grade, Scored, Trial, Usage
+from upskill.core.runs.run_folders import RunFolder, create_run
+from upskill.core.settings import resolve_settings
+from upskill.core.trials.request import Requests
+from upskill.evaluation import record, resume
+from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.evaluation.regrade import regrade
 
 CASES, REPEATS = 10_000, 5
 
@@ -47,8 +47,8 @@ def main() -> None:
 
 
 def _write_trials(prepared: PreparedEvaluation, run: RunFolder) -> None:
-    (student,) = prepared.plan.students
-    requests = Requests(prepared.skill)
+    (student,) = prepared.experiment.plan.students
+    requests = Requests(prepared.experiment.skill)
     grade = Grade(results=(CheckResult(kind="contains", passed=False, saw="not found: 'never'"),))
     blank = Trial(
         id="",
@@ -63,7 +63,7 @@ def _write_trials(prepared: PreparedEvaluation, run: RunFolder) -> None:
         calls=1,
     )
     with run.trials.open() as log:
-        for planned in prepared.plan.trials():
+        for planned in prepared.experiment.plan.trials():
             identity = requests.trial_id(planned, student)
             log.append(replace(blank, id=identity, case_id=planned.case.id, arm=planned.arm, repeat=planned.repeat))
 

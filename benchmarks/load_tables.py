@@ -1,6 +1,6 @@
 """Simulate evaluations of an offered skill, and write how well the figures on loads keep their promise.
 
-    python -m benchmarks.load_tables            1,000 evaluations a row, some minutes; writes docs/explanation/
+    python -m benchmarks.load_tables            1,000 evaluations a row, some minutes; writes benchmarks/results/
     python -m benchmarks.load_tables --fast     100 a row, under a minute; prints only
 
 The product's own code measures the simulated answers. The exit code is 1 if an interval holds the truth too rarely.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tools.simulation.loads import FIGURES, POPULATIONS, Coverage, LoadPopulation, simulate
 
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "load-tables.md"
+PAGE = Path(__file__).parent / "results" / "loads.md"
 SIZES = ((5, 3), (10, 3), (20, 3), (20, 5), (100, 3))
 FULL, FAST = 1_000, 100
 LEAST = 0.94
@@ -22,8 +22,8 @@ LEAST = 0.94
 HEAD = """# The tables behind the load rate
 
 Written by `python -m benchmarks.load_tables`; do not edit. The product's own code measures simulated answers:
-{evaluations:,} evaluations of each row, of a fixed size, seed 0. [How loads are counted](how-loads-are-counted.md)
-explains the figures.
+{evaluations:,} evaluations of each row, of a fixed size, seed 0.
+[How loads are counted](../../docs/explanation/requests-and-answers.md) explains the figures.
 
 **{right} of {checked} coverages are at least 94%, within four standard errors.** The lowest is {lowest}.
 

@@ -8,14 +8,16 @@ from pathlib import Path
 
 def main() -> None:
     """From the files to the identity of every trial, as an evaluation does it."""
-    from upskill import checks, storage
-    from upskill.domain import Student, TrialPlan
-    from upskill.trials import Requests
+    from upskill.core import checks
+    from upskill.core.cases.files import read_skill_cases
+    from upskill.core.nouns import Student, TrialPlan
+    from upskill.core.skills.skills import read_skill
+    from upskill.core.trials.request import Requests
 
     folder, repeats = Path(sys.argv[1]), int(sys.argv[2])
     started = time.perf_counter()
-    skill = storage.read_skill(folder)
-    cases = storage.read_skill_cases(folder, check_problems=checks.check_problems)
+    skill = read_skill(folder)
+    cases = read_skill_cases(folder, check_problems=checks.check_problems)
     assert cases is not None
     student = Student(name="any", model="openai-api/endpoint/any", max_output_tokens=40)
     plan = TrialPlan(cases=cases.cases, students=(student,), arms=("baseline", "with_skill"), repeats=repeats)

@@ -14,9 +14,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from counted_sweep import CountedSweep
-from engine.paced_workers import Shared, share
 from provider import Behaviour, Provider, RateLimited, ReceivedRequest
-from upskill.domain.rate_limit import USED_SHARE, RateLimit
+from sweep.engine.paced_workers import Shared, share
+from upskill.core.models.retrying import USED_SHARE, RateLimit
 
 REQUESTS_PER_SECOND = 12
 TOKENS_PER_SECOND = 1_200

@@ -75,7 +75,7 @@ TASKS = {
     ),
     "howto": Task(
         task="answer questions about evaluating a model on a local server with upskill",
-        material=ROOT / "docs" / "how-to" / "evaluate-a-local-model.md",
+        material=ROOT / "tests" / "recorded_teaching" / "howto" / "material" / "evaluate-a-local-model.md",
         cases="8+26+0",
     ),
 }

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from upskill.domain import CheckResult, Errored, Grade, Scored, Trial, Usage
-from upskill.settings import resolve_settings
-from upskill.storage import RunFolder, create_run
-from upskill.trials import Requests
-from upskill.workflows.evaluating import resume
-from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.record import first_record
-from upskill.workflows.evaluating.report import read_report, write_page
+from upskill.core.nouns import CheckResult, Errored, Grade, Scored, Trial, Usage
+from upskill.core.runs.run_folders import RunFolder, create_run
+from upskill.core.settings import resolve_settings
+from upskill.core.trials.request import Requests
+from upskill.evaluation import resume
+from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.evaluation.record import first_record
+from upskill.evaluation.report import read_report, write_page
 
 STUDENTS = {
     # What each is good for: baseline, with skill, dollars per thousand tokens, and tokens for one without the skill.
@@ -109,10 +109,10 @@ def _text(draw: random.Random, characters: int) -> str:
 
 
 def _write_trials(prepared: PreparedEvaluation, run: RunFolder, characters: int) -> None:
-    requests = Requests(prepared.skill)
+    requests = Requests(prepared.experiment.skill)
     with run.trials.open() as log:
-        for student in prepared.plan.students:
-            for planned in prepared.plan.trials():
+        for student in prepared.experiment.plan.students:
+            for planned in prepared.experiment.plan.trials():
                 seed = f"{student.name}/{planned.case.id}/{planned.arm}/{planned.repeat}"
                 draw = random.Random(seed)
                 blank = Trial(
@@ -146,7 +146,7 @@ def _answered(trial: Trial, draw: random.Random, characters: int) -> Trial:
 def _opened(page: Path) -> Iterator[float]:
     """Seconds until the page can be used, seconds to scroll to its very end, milliseconds to open a pair."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-    from pages.browser import Browser
+    from report.pages.browser import Browser
 
     scroll = """new Promise((done) => { const from = performance.now(); let last = -1; const step = () => {
         scrollTo(0, document.documentElement.scrollHeight);

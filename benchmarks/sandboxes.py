@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from upskill.sandbox import Limits, SandboxSpec, describe_sandbox, open_sandbox
-from upskill.sandbox.probes.probe import Bait, processes_named
+from upskill.sandbox.probes import Bait, processes_named
 
 COMMAND = ["sh", "-c", "exit 0"]
 

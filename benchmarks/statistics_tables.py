@@ -1,11 +1,11 @@
 """Reproduce the tables that validate the statistics, with the very code that measures skills.
 
-    python benchmarks/statistics_tables.py            every table, about half an hour; writes docs/explanation/
+    python benchmarks/statistics_tables.py            every table, about half an hour; writes benchmarks/results/
     python benchmarks/statistics_tables.py --fast     fewer experiments and wider tolerances, under a minute
 
 Every figure is compared with the one the design was chosen by. A figure outside its tolerance is simulated once more,
 with five times the experiments and other random numbers, and that second figure stands. The exit code is 1 if any
-figure is outside. Needs nothing but the standard library and `upskill.measuring`.
+figure is outside. Needs nothing but the standard library and `upskill.core.statistics`.
 """
 
 import argparse
@@ -22,13 +22,21 @@ from pathlib import Path
 
 from tools.simulation.populations import Rates, generator
 
-from upskill.domain import Interval
-from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, default_cap, detectable_lift, judge
-from upskill.measuring.decision import Claim
-from upskill.measuring.intervals import FEWEST_CASES, cases_like_these, these_cases
-from upskill.measuring.pairs import CaseTally
+from upskill.core.nouns import Interval
+from upskill.core.statistics import (
+    DroppedPair,
+    Judgement,
+    Pair,
+    Pairing,
+    Sequential,
+    default_cap,
+    detectable_lift,
+    judge,
+)
+from upskill.core.statistics.intervals import FEWEST_CASES, cases_like_these, these_cases
+from upskill.core.statistics.pairs import CaseTally, Claim
 
-REPORT = Path(__file__).parent.parent / "docs" / "explanation" / "statistics-tables.md"
+REPORT = Path(__file__).parent / "results" / "statistics.md"
 
 # ---------------------------------------------------------------- one simulated evaluation
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from cluster.nodes import Nodes
 from counted_sweep import CountedSweep
+from sweep.cluster.nodes import Nodes
 
 CASES, RUNS = 8, 4
 """64 trials in an evaluation."""

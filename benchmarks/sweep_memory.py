@@ -16,10 +16,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from counted_sweep import CountedSweep
-from upskill.domain.sweep import Assignment, AttemptEnd
-from upskill.storage.sweep_folder import SweepFolder, value_from_text, value_text
-from upskill.workflows.sweeping.attempt import run_attempt
-from upskill.workflows.sweeping.budget import reserve_for
+from upskill.sweep.attempt import run_attempt
+from upskill.sweep.budget import reserve_for
+from upskill.sweep.files import SweepFolder, value_from_text, value_text
+from upskill.sweep.values import Assignment, AttemptEnd
 
 
 def megabytes() -> float:

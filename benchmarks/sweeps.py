@@ -1,8 +1,7 @@
 """What a sweep's report takes, and what its confirmations are worth.
 
 python -m benchmarks.sweeps board             simulated boards, through the product's own statistics
-python -m benchmarks.sweeps reduce            ten million answers, from Parquet to an audited table
-python -m benchmarks.sweeps read              result objects to Parquet and to the whole report
+python -m benchmarks.sweeps read              result objects to the whole report
 """
 
 import argparse
@@ -21,11 +20,9 @@ from pathlib import Path
 from tools.simulation.populations import Rates, generator
 
 from benchmarks.statistics_tables import feed, planned_pairs
-from upskill.domain.digest import digest_of
-from upskill.domain.sweep import Row, RowValues
-from upskill.measuring import Judgement, Sequential, judge
-from upskill.workflows.sweeping.reduce import Claimed, Reducer
-from upskill.workflows.sweeping.report import report_sweep
+from upskill.core.statistics import Judgement, Sequential, judge
+from upskill.sweep.report import report_sweep
+from upskill.sweep.values import Row
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -153,67 +150,14 @@ def _mean(values: Sequence[float]) -> float:
 MODELS, CASES, REPEATS = 10, 20, 3
 
 
-def answers(evaluation: int) -> Iterator[RowValues]:
+def answers(evaluation: int) -> Iterator[Row]:
     """The answers of one evaluation of ten models: about the 53 pairs that an evaluation takes for each."""
     rng = random.Random(evaluation)
     for model in range(MODELS):
         for pair in range(53):
             for arm, rate in (("baseline", 0.5), ("with_skill", 0.6)):
                 passed, cost = rng.random() < rate, round(rng.uniform(5e-5, 2e-4), 7)
-                yield (f"org/model-{model}", f"case-{pair % CASES}", arm, pair // CASES, passed, 1, cost, None)
-
-
-def reduce_many(rows: int) -> dict[str, float]:
-    """So many answers: JSON lines to Parquet, then the audits, each timed alone."""
-    claimed: list[Claimed] = []
-    written = 0
-    with tempfile.TemporaryDirectory() as name, Reducer(Path(name)) as reducer:
-        wall, cpu = time.monotonic(), time.process_time()
-        ids = sorted(digest_of(number)[:32] for number in range(-(-rows // (MODELS * 106))))
-        for number, evaluation in enumerate(ids):
-            mine = list(answers(number))
-            written += len(mine)
-            reducer.add(evaluation, f"registry/skill-{number}", mine)
-            claimed += _claims(evaluation, mine)
-        target = Path(name) / "answers.parquet"
-        reducer.write_answers(target)
-        made = time.monotonic() - wall, time.process_time() - cpu
-        size, before = target.stat().st_size, _megabytes()
-        wall, cpu = time.monotonic(), time.process_time()
-        audit = reducer.audit(target, claimed)
-        taken = time.monotonic() - wall, time.process_time() - cpu
-    assert audit.rows == audit.distinct == written, audit
-    assert not audit.different, audit.differences
-    return {
-        "rows": written,
-        "lifts": audit.compared,
-        "bytes_per_row": size / written,
-        "write_seconds": made[0],
-        "write_cpu": made[1],
-        "megabytes_before": before,
-        "audit_seconds": taken[0],
-        "audit_cpu": taken[1],
-        "megabytes": _megabytes(),
-    }
-
-
-def _claims(evaluation: str, rows: Sequence[RowValues]) -> Iterator[Claimed]:
-    won: dict[str, dict[str, list[int]]] = {}
-    for row in rows:
-        case = won.setdefault(row[0], {}).setdefault(row[1], [0, 0])
-        case[0] += 1
-        case[1] += (1 if row[2] == "with_skill" else -1) * bool(row[4])
-    for model, cases in won.items():
-        lifts = [2 * difference / number for number, difference in cases.values()]
-        yield Claimed(
-            evaluation=evaluation,
-            model=model,
-            arm="with_skill",
-            against="baseline",
-            mean=math.fsum(lifts) / len(lifts),
-            pairs=sum(number for number, _ in cases.values()) // 2,
-            earlier=0,
-        )
+                yield Row(f"org/model-{model}", f"case-{pair % CASES}", arm, pair // CASES, passed, 1, cost, None)
 
 
 def read_many(results: int) -> dict[str, float]:
@@ -225,7 +169,7 @@ def read_many(results: int) -> dict[str, float]:
         sweep.folder.write_plan(sweep.plan, sweep.jobs, [])
         size = 0
         for number, job in enumerate(sweep.jobs):
-            result = made_result(job, [as_row(*row) for row in answers(number)])
+            result = made_result(job, list(answers(number)))
             size += len(result.rows)
             sweep.keep(result)
         wall, cpu = time.monotonic(), time.process_time()
@@ -235,29 +179,6 @@ def read_many(results: int) -> dict[str, float]:
     return {"rows": size, "seconds": taken[0], "cpu": taken[1], "megabytes": _megabytes()}
 
 
-def as_row(
-    student: str,
-    case: str,
-    arm: str,
-    repeat: int,
-    passed: bool,
-    calls: int,
-    cost: float | None,
-    family: str | None,
-) -> Row:
-    """The values of a row, by name."""
-    return Row(
-        student=student,
-        case=case,
-        arm=arm,
-        repeat=repeat,
-        passed=passed,
-        calls=calls,
-        cost=cost,
-        family=family,
-    )
-
-
 def _megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -265,8 +186,8 @@ def _megabytes() -> float:
 def main() -> int:
     """Run one of them and print what it took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["board", "reduce", "read"])
-    parser.add_argument("--size", type=int, help="evaluations, rows or results")
+    parser.add_argument("what", choices=["board", "read"])
+    parser.add_argument("--size", type=int, help="evaluations or results")
     parser.add_argument("--json", action="store_true", help="boards as one JSON array instead of a table")
     options = parser.parse_args()
     if options.what == "board":
@@ -281,8 +202,6 @@ def main() -> int:
         print(HEAD, flush=True)
         for board in boards:
             print(board, flush=True)
-    elif options.what == "reduce":
-        print(json.dumps(reduce_many(options.size or 10_000_000)))
     else:
         print(json.dumps(read_many(options.size or 1_000)))
     return 0

@@ -1,6 +1,6 @@
 """Whole loops of teaching on a simulated student: what is claimed of skills that do not help, and of those that do.
 
-    python -m benchmarks.teaching_loops            every table, some minutes; writes docs/explanation/teaching-tables.md
+    python -m benchmarks.teaching_loops            every table, some minutes; writes benchmarks/results/teaching.md
     python -m benchmarks.teaching_loops --fast     fewer loops, under a minute; writes nothing
 
 Every loop goes through the code of the product: a scripted teacher answers in JSON, its edits are applied, the drafts
@@ -29,10 +29,10 @@ from tools.simulation.teaching import (
 from tools.simulation.wordy import wordy_loop
 
 from upskill.errors import UpskillError
-from upskill.workflows.generating.refine import Effort
+from upskill.generation.refine import Effort
 
 SEED = "1"
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "teaching-tables.md"
+PAGE = Path(__file__).parent / "results" / "teaching.md"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,8 +216,8 @@ def page(rows: Sequence[Row], efforts: Sequence[str], *, seconds: float) -> str:
         "",
         "Complete loops of `upskill generate` on a simulated model: a scripted teacher, up to 3 revisions on 10 "
         "practice cases, one test on 32 held-out cases, the guard with 4 unrelated ones. Only the model's answers are "
-        "simulated. [How a skill is proven](how-a-skill-is-proven.md) explains the loop; "
-        "[the tables behind the statistics](statistics-tables.md) define the populations.",
+        "simulated. [How a skill is proven](../../docs/explanation/how-a-skill-is-made.md) explains the loop; "
+        "[the tables behind the statistics](statistics.md) define the populations.",
         "",
         f"Useless new skills called helpful: **{total}** loops. Seed {SEED}, {seconds:.0f} s.",
         "",

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from made_runs import record
-from upskill.domain import Arm, Case, CheckResult, Grade, Scored, Student, Trial
-from upskill.storage import RunFolder, read_skill
-from upskill.storage.cases import read_skill_cases
-from upskill.storage.runs import CaseReference
+from upskill.core.cases.files import read_skill_cases
+from upskill.core.nouns import Arm, Case, CheckResult, Grade, Scored, Student, Trial
+from upskill.core.runs.records import CaseReference
+from upskill.core.runs.run_folders import RunFolder
+from upskill.core.skills.skills import read_skill
 
 THINGS = (
     "anchor", "beacon", "cable", "davit", "eyelet", "fender", "gasket", "hatch", "inlet", "jetty", "keel", "ladder",

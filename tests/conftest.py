@@ -2,6 +2,7 @@
 
 import gc
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,18 +13,6 @@ if TYPE_CHECKING:
     from forking import Forker
 
 ROOT = Path(__file__).parent.parent
-MAY_USE_LOOPBACK = (
-    "engine",
-    "model",
-    "cli",
-    "sandbox",
-    "agents",
-    "golden",
-    "recorded_teaching",
-    "pages",
-    "gallery",
-    "cluster",
-)
 LONG_FIRST = (
     "cluster",
     "model",
@@ -32,12 +21,16 @@ LONG_FIRST = (
     "cli",
     "golden",
     "pages",
-    "agents",
+    "real",
     "engine",
     "sandbox",
+    "simulations",
+    "budgets",
     "unit",
 )
 """With several processes the longest must not begin last, or one works while the others wait."""
+
+pytest_plugins = ("unit_profiles", "typed", "on_engine", "in_sandbox", "in_browser")
 
 # The loaded engine is 200,000 objects, and searching them for garbage takes a tenth of the time of its tests.
 gc.set_threshold(100_000, 20, 50)
@@ -50,15 +43,24 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # begun by nohup
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Open loopback for the folders that need it, and put the long tests first."""
+    """Open loopback for all tests but unit tests, and put the long ones first."""
     for item in items:
-        if _folder(item) in MAY_USE_LOOPBACK:
+        if _kind(item) != "unit":
             item.add_marker(pytest.mark.allow_hosts(["127.0.0.1", "localhost", "::1"]))
-    items.sort(key=lambda item: LONG_FIRST.index(_folder(item)))
+    items.sort(key=lambda item: LONG_FIRST.index(_kind(item)))
 
 
-def _folder(item: pytest.Item) -> str:
-    return item.path.relative_to(ROOT / "tests").parts[0]
+def _kind(item: pytest.Item) -> str:
+    """The folder that says what a test uses: `tests/FEATURE/KIND/…`; `tests/KIND/…` for the whole product."""
+    parts = item.path.relative_to(ROOT / "tests").parts
+    return next(part for part in reversed(parts[:2]) if part in LONG_FIRST)
+
+
+@pytest.fixture(scope="module")
+def quick_folder() -> "Iterator[Path]":
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from provider import Behaviour, Provider, ReceivedRequest
-from upskill.domain.sweep import Assignment, SweepResult
-from upskill.storage.sweep_folder import SweepFolder, value_text
-from upskill.workflows.sweeping.attempt import run_attempt
-from upskill.workflows.sweeping.budget import reserve_for
-from upskill.workflows.sweeping.plan import plan_sweep
+from upskill.sweep.attempt import run_attempt
+from upskill.sweep.budget import reserve_for
+from upskill.sweep.files import SweepFolder, value_text
+from upskill.sweep.plan import plan_sweep
+from upskill.sweep.values import Assignment, SweepResult
 
 COMMAND = str(Path(sys.executable).parent / "upskill")
 Key = tuple[int, int, bool]

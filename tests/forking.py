@@ -48,12 +48,13 @@ def started(
 
 _PROGRAM = r"""
 import json, os, sys
-import upskill.cli.eval_command, upskill.cli.generate_command, upskill.cli.progress, upskill.cli.trigger_command
-import upskill.cli.cases_command, upskill.cli.report_command, upskill.cli.trace_command, upskill.cli.list_command
+import upskill.evaluation.command, upskill.generation.command, upskill.terminal.progress
+import upskill.evaluation.cases_command, upskill.evaluation.report_command
+import upskill.traces.command, upskill.evaluation.list_command
 import jinja2
-import upskill.workflows.generating.generate, upskill.trials.engine, upskill.models.metering
+import upskill.generation.generate, upskill.core.trials.engine, upskill.core.models.metering
 import inspect_ai, inspect_ai.model, inspect_ai.model._model_info, inspect_ai._eval.eval, openai
-from upskill.models.metering import load_engine_parts
+from upskill.core.models.metering import load_engine_parts
 load_engine_parts()
 inspect_ai.model._model_info._get_lookup_index()  # seconds of reading lists, once
 print("ready", flush=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import made_teacher
+from upskill.core.models.handoff import HandoffQuestion
 from upskill.errors import UsageError
-from upskill.models.handoff import HandoffQuestion
-from upskill.workflows.handoff import answer_question, handoff_status
+from upskill.generation.handoff import answer_question, handoff_status
 
 Answer = Callable[[HandoffQuestion, str], str]
 

@@ -1,6 +1,6 @@
 """One look at a set of cases, as the ledger keeps it."""
 
-from upskill.domain.look import Look
+from upskill.core.nouns.look import Look
 
 LOOK = Look(
     at="2026-01-02T00:00:00+00:00",

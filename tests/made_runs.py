@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from upskill.domain import Student
-from upskill.storage import RunRecord
+from upskill.core.nouns import Student
+from upskill.core.runs.records import RunRecord
 
 RECORD = RunRecord(
     started_at="2026-11-15T12:00:00+00:00",

@@ -2,18 +2,25 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from unit.reporting.evaluations import arm, evaluation, report
-from upskill.domain import Arm, Skill
-from upskill.domain.digest import digest_of
-from upskill.domain.job import JobSpending
-from upskill.domain.sweep import AttemptBegun, AttemptEnd, PlannedJob, PlannedStudent, Row, SweepPlan, SweepResult
-from upskill.measuring import Pair, Pairing, judge
-from upskill.reporting import evaluation_json
-from upskill.storage.sweep_folder import SweepFolder, result_name, value_text
+from report.unit.evaluations import arm, evaluation, report
+from upskill.core.nouns import Arm, Skill
+from upskill.core.nouns.text import digest_of
+from upskill.core.statistics import Pair, Pairing, judge
+from upskill.report.json_report import evaluation_json
+from upskill.sweep.files import SweepFolder, result_name, value_text
+from upskill.sweep.values import (
+    AttemptBegun,
+    AttemptEnd,
+    JobSpending,
+    PlannedJob,
+    PlannedStudent,
+    Row,
+    SweepPlan,
+    SweepResult,
+)
 
 Rates = tuple[float, float]
 """How often answers pass without and with the skill."""
@@ -111,7 +118,7 @@ def made_result(job: PlannedJob, rows: Sequence[Row], *, cost: Mapping[str, floa
         students=job.students,
         attempt="attempt",
         evaluation=evaluation_json(found),
-        rows=tuple(astuple(row) for row in rows),
+        rows=tuple(rows),
         spending=spending,
         charged=spending,
         confirms=job.confirms,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
+from upskill.traces.trace import Call, Observation, Step, Subtrace, Trace
 
 
 @dataclass

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from made_runs import record
-from upskill import reporting, storage
-from upskill.domain import Arm, Case, CheckResult, Grade, Purchase, RunEnd, Scored, Student, Trial
-from upskill.storage import run_folder_at
-from upskill.storage.runs import CaseReference
-from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
+from upskill.core.cases.files import read_skill_cases
+from upskill.core.nouns import Arm, Case, CheckResult, Grade, Purchase, RunEnd, Scored, Student, Trial
+from upskill.core.runs.records import CaseReference
+from upskill.core.runs.run_folders import run_folder_at
+from upskill.core.skills.skills import read_skill
+from upskill.evaluation.conclude import by_student, summarise
+from upskill.evaluation.replay import recorded_plan, replay_trials
+from upskill.report.json_report import evaluation_json
 
 HAIKU = Student(name="haiku", model="anthropic/claude-haiku", max_output_tokens=2048)
 
@@ -32,7 +34,7 @@ def measured_run(
     """A finished run of one student, one repeat of each case. By default the cases are those beside the skill."""
     run = run_folder_at(runs_dir / name)
     if cases is None:
-        file = storage.read_skill_cases(skill, check_problems=lambda _: [])
+        file = read_skill_cases(skill, check_problems=lambda _: [])
         cases = () if file is None else file.cases
     grades = {arms[0]: passed_without, **dict.fromkeys(arms[1:], passed)}
     trials = [
@@ -48,10 +50,12 @@ def measured_run(
         "started_at": at,
         "finished_at": at,
         "skill_name": skill.name,
-        "skill_digest": storage.read_skill(skill).digest,
+        "skill_digest": read_skill(skill).digest,
         "skill_source": f"../../{skill.name}",
         "case_source": f"../../{skill.name}/skill_meta.json",
-        "cases": tuple(CaseReference(id=case.id, digest=case.digest) for case in cases),
+        "cases": tuple(
+            CaseReference(id=case.id, digest=case.digest, prompt_digest=case.prompt_digest) for case in cases
+        ),
         "students": (student,),
         "arms": arms,
         "repeats": 1,
@@ -63,7 +67,7 @@ def measured_run(
     evaluation = summarise(
         plan,
         trials,
-        skill=storage.read_skill(skill),
+        skill=read_skill(skill),
         run=name,
         schedules={student.name: replay_trials(plan, by_student(trials)[student.name], min_lift=None)},
         cut_short=lambda _: None,
@@ -72,7 +76,7 @@ def measured_run(
         notes=(),
         end=RunEnd(),
     )
-    run.write_record(replace(planned, results=reporting.evaluation_json(evaluation)))
+    run.write_record(replace(planned, results=evaluation_json(evaluation)))
     return run.path
 
 

@@ -1,19 +1,15 @@
-"""What a person types to resume a run: the servers that it was started with."""
+"""What a person types to resume a run of their own: nothing but what is to be another one."""
 
-import json
 from pathlib import Path
 
-from upskill.settings import resolve_settings
-from upskill.workflows.evaluating.typed_again import TypedAgain
-from upskill.workflows.generating.resuming import TypedGenerate
+from upskill.core.settings import resolve_settings
+from upskill.evaluation.resume import TypedAgain
+from upskill.generation.resuming import TypedGenerate
 
 
 def typed_again(run: Path, **settings: object) -> TypedAgain:
-    """The servers of a run of `eval`, and whatever else is typed."""
-    record = next(path for path in (run / "run.json", run / "generate.json") if path.exists())
-    known = json.loads(record.read_text())["settings"]
-    urls = {name: known[name]["value"] for name in ("base_url", "teacher_base_url")}
-    return TypedAgain(settings=resolve_settings({**urls, **settings}))
+    """What is typed beside a run of `eval`."""
+    return TypedAgain(settings=resolve_settings(settings))
 
 
 def generate_again(run: Path, **settings: object) -> TypedGenerate:

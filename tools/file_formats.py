@@ -8,62 +8,64 @@ from typing import Any
 from tools.definitions import definition
 
 ROOT = Path(__file__).parent.parent
-SCHEMA = "src/upskill/reporting/eval.schema.json"
-
-INTRODUCTION = """# Run files
-
-The keys of `run.json`, `trials.jsonl` and `evidence.json`, from the code that writes them.
-[Files](files.md#the-run-folder) says where they are and when they are written. Unknown values are null or left out,
-never 0. Under one format name keys may be added; none is removed. In these files, a *student* is a model that is
-measured, a *trial* is one answer, and an *arm* is one condition.
-"""
+SCHEMA = "src/upskill/report/eval.schema.json"
 
 RUN = (
-    "upskill.storage.runs:RunRecord",
-    "upskill.storage.runs:CaseReference",
-    "upskill.storage.runs:SettingRecord",
-    "upskill.domain:Student",
-    "upskill.domain:Price",
-    "upskill.domain:Qualification",
-    "upskill.domain:Reason",
-    "upskill.domain.other_skills:OtherSkills",
-    "upskill.domain.other_skills:OtherSkill",
-    "upskill.domain.look:LookTerms",
-    "upskill.domain.look:PooledCase",
-    "upskill.domain:RunEnd",
-    "upskill.domain:Cap",
-    "upskill.domain:Outage",
+    "upskill.core.runs.records:RunRecord",
+    "upskill.core.runs.records:CaseReference",
+    "upskill.core.runs.records:SettingRecord",
+    "upskill.core.nouns:Student",
+    "upskill.core.nouns:Price",
+    "upskill.core.nouns:Qualification",
+    "upskill.core.nouns:Reason",
+    "upskill.core.nouns.skill:OtherSkills",
+    "upskill.core.nouns.skill:OtherSkill",
+    "upskill.core.nouns.look:LookTerms",
+    "upskill.core.nouns.look:PooledCase",
+    "upskill.core.nouns:RunEnd",
+    "upskill.core.nouns:Cap",
+    "upskill.core.nouns:Outage",
 )
 TRIAL = (
-    "upskill.domain:Trial",
-    "upskill.domain:Scored",
-    "upskill.domain:Errored",
-    "upskill.domain:Grade",
-    "upskill.domain:CheckResult",
-    "upskill.domain:Usage",
-    "upskill.domain:SkillUse",
-    "upskill.domain.trajectory:Trajectory",
-    "upskill.domain.trajectory:ToolCall",
+    "upskill.core.nouns:Trial",
+    "upskill.core.nouns:Scored",
+    "upskill.core.nouns:Errored",
+    "upskill.core.nouns:Grade",
+    "upskill.core.nouns:CheckResult",
+    "upskill.core.nouns:Usage",
+    "upskill.core.nouns:SkillUse",
+    "upskill.core.nouns.answer:Trajectory",
+    "upskill.core.nouns.answer:ToolCall",
 )
 WORDS = (
-    "upskill.storage.runs:Status",
-    "upskill.domain:Arm",
-    "upskill.domain:Design",
-    "upskill.domain:State",
-    "upskill.domain:Label",
-    "upskill.domain:Verdict",
-    "upskill.domain.run_end:CapKind",
-    "upskill.domain.other_skills:OtherSource",
-    "upskill.domain:End",
-    "upskill.domain:Fault",
-    "upskill.domain.trajectory:ToolKind",
+    "upskill.core.runs.records:Status",
+    "upskill.core.nouns:Arm",
+    "upskill.core.nouns:Design",
+    "upskill.core.nouns:State",
+    "upskill.core.nouns:Label",
+    "upskill.core.nouns:Verdict",
+    "upskill.core.nouns.lift:Withheld",
+    "upskill.core.nouns.look:CapKind",
+    "upskill.core.nouns.skill:OtherSource",
+    "upskill.core.nouns:End",
+    "upskill.core.nouns:Fault",
+    "upskill.core.nouns.answer:ToolKind",
 )
 EVIDENCE = (
-    "upskill.domain.evidence:Evidence",
-    "upskill.domain.evidence:MeasuredSkill",
-    "upskill.domain.evidence:MeasuredFile",
-    "upskill.domain.evidence:EvidenceResult",
-    "upskill.domain.evidence:MissingLook",
+    "upskill.share.evidence:Evidence",
+    "upskill.share.evidence:MeasuredSkill",
+    "upskill.share.evidence:MeasuredFile",
+    "upskill.share.evidence:EvidenceResult",
+    "upskill.core.nouns:StudentReport",
+    "upskill.core.nouns.evaluation:ArmSummary",
+    "upskill.core.nouns:Lift",
+    "upskill.core.nouns.lift:LabelLift",
+    "upskill.core.nouns:Interval",
+    "upskill.core.nouns.lift:Loads",
+    "upskill.core.nouns.lift:Estimate",
+    "upskill.core.nouns.lift:JudgeError",
+    "upskill.core.nouns.lift:JudgeRates",
+    "upskill.share.evidence:MissingLook",
 )
 TYPES = {
     "str": "string",
@@ -75,26 +77,24 @@ TYPES = {
     "Json": "any",
     "Files": 'object of string or `{"base64": string}`',
     "tuple[str, str]": "list: string, string",
+    "tuple[str, int]": "list: string, integer",
+    "StudentEnd": "string",
     "tuple[float, float]": "`[low, high]`",
     "Outcome": "[Scored](#scored) or [Errored](#errored)",
 }
-SHORT = 5
-"""Fewer keys than this are a list instead of a table."""
 TABLES = ("student", "arm", "lift", "loads", "case_state", "label_lift")
 """Parts of the schema with a table of their own; the others are shown where they occur."""
 
 
-def formats_page() -> str:
-    """The page on the files of a run, without its notice."""
-    parts = [INTRODUCTION.rstrip()]
-    parts.append("## `run.json`\n\nOne object per run, format `upskill.run/1`.")
+def file_tables() -> str:
+    """The keys of the files of a run, and of the evidence."""
+    parts = ["## `run.json`\n\nOne object per run, format `upskill.run/1`."]
     parts += [_table(where) for where in RUN]
     parts.append("## `trials.jsonl`\n\nOne object per line, one line per answer. Keys without a value are left out.")
     parts += [_table(where) for where in TRIAL]
     parts.append(
-        "## `evidence.json`\n\nOne object beside a skill, format `upskill.evidence/1`; see [keep the "
-        "evidence with a skill](../how-to/carry-the-evidence.md). Unknown keys are refused. Its JSON Schema (2020-12) "
-        "is `upskill.storage.evidence.evidence_schema()`."
+        "## `evidence.json`\n\nOne object beside a skill, format `upskill.evidence/1`. Unknown keys are refused. Its "
+        "JSON Schema (2020-12) is `upskill.share.files.evidence_schema()`."
     )
     parts += [_table(where) for where in EVIDENCE]
     parts.append("## Words\n\nThe values of some of these keys.")
@@ -111,13 +111,18 @@ def evaluation_tables() -> str:
 
 
 def _table(where: str) -> str:
+    """A table of the keys that need a word, and a line with the others."""
     found = definition(where)
-    about = f"### {found.name}\n\n{_in_json(found.about)}"
-    if len(found.fields) < SHORT:
-        keys = [(f"`{field.name}` ({_json_type(field.type)})", _in_json(field.about)) for field in found.fields]
-        return about + "\n\n" + "\n".join(f"- {key}: {_cell(said)}" if said else f"- {key}" for key, said in keys)
-    rows = [f"| `{field.name}` | {_json_type(field.type)} | {_cell(_in_json(field.about))} |" for field in found.fields]
-    return "\n".join([about, "", "| key | type | meaning |", "|---|---|---|", *rows])
+    parts = [f"### {found.name}\n\n{_in_json(found.about)}"]
+    explained = [field for field in found.fields if field.about]
+    if explained:
+        rows = [
+            f"| `{field.name}` | {_json_type(field.type)} | {_cell(_in_json(field.about))} |" for field in explained
+        ]
+        parts.append("\n".join(["| key | type | meaning |", "|---|---|---|", *rows]))
+    if plain := [f"`{field.name}` ({_json_type(field.type)})" for field in found.fields if not field.about]:
+        parts.append(f"{'Also' if explained else 'Keys:'} {', '.join(plain)}.")
+    return "\n\n".join(parts)
 
 
 def _in_json(text: str) -> str:
@@ -152,8 +157,14 @@ def _words(where: str) -> str:
 
 
 def _schema_table(schema: dict[str, Any], whole: dict[str, Any]) -> str:
-    rows = [f"| `{key}` | {_kind(value, whole)} | {_cell(about)} |" for key, value, about in _keys(schema, whole)]
-    return "\n".join(["| key | type | meaning |", "|---|---|---|", *rows])
+    rows = [f"| `{key}` | {_meaning(value, about, whole)} |" for key, value, about in _keys(schema, whole)]
+    return "\n".join(["| key | meaning |", "|---|---|", *rows])
+
+
+def _meaning(value: dict[str, Any], about: str, whole: dict[str, Any]) -> str:
+    """What a key means, after its type where that is a table or a list of words; the schema has all types."""
+    kind = _kind(value, whole)
+    return _cell(f"{kind[0].upper()}{kind[1:]}. {about}" if "`" in kind or "](" in kind else about)
 
 
 def _keys(schema: dict[str, Any], whole: dict[str, Any], before: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tools.page_parts import with_part
-from upskill.checks import GradingContext, check_problems, grade
-from upskill.checks.contains import find_token
-from upskill.checks.kind import strings_of
-from upskill.domain import Answer, Case, Check
+from upskill.core.cases.files import read_case_file
+from upskill.core.checks import GradingContext, check_problems, grade
+from upskill.core.checks.contains import find_token
+from upskill.core.checks.kind import strings_of
+from upskill.core.nouns import Answer, Case, Check
 from upskill.sandbox import open_sandbox
-from upskill.storage import read_case_file
 
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "gallery"

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from tools.gallery import GALLERY, KNOWLEDGE, levels, skill_names
-from upskill.domain import Answer, Case
+from upskill.core.nouns import Answer, Case
 
 RIGHT_WITHOUT, WRONG_WITH = 1, 2
 """How many cases it does right without the skill, and wrong with it."""

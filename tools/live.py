@@ -55,8 +55,9 @@ def _matrix(students: list[str]) -> int:
                 continue
             words = ["eval", f"gallery/{skill}", "-t", str(cases), "--runs", "1", "--yes"]
             words += [word for name in students for word in ("-m", name)]
-            words += ["--max-cost", f"{left:.2f}", "--runs-dir", str(PLACE / "gallery"), "--json"]
-            done = subprocess.run([UPSKILL, *words], cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
+            words += ["--max-cost", f"{left:.2f}", "--json"]
+            kept = {**os.environ, "UPSKILL_RUNS_DIR": str(PLACE / "gallery")}
+            done = subprocess.run([UPSKILL, *words], cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True, env=kept)
             if done.returncode not in (0, 3) or not done.stdout:
                 return done.returncode
             result = json.loads(done.stdout)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-SERVE = Path(__file__).parent.parent / "src" / "upskill" / "workflows" / "example" / "local_model.py"
+SERVE = Path(__file__).parent.parent / "src" / "upskill" / "setup" / "example" / "local_model.py"
 
 
 @contextmanager

@@ -23,7 +23,7 @@ engine only when a model is asked. The tests run this program,
 
 RULES = f"""- **Arguments** have the names of the flags, except: `-m` is `models` (`teacher` for `generate`), `--from`
   is `sources`, `--compare git:REF` is `previous="git:REF"`, `--compare previous:PATH` is `previous="PATH"`, and
-  `--max-time` is `max_time_minutes`.
+  `--eval-model` is `models`.
 - **Settings:** any [setting](settings.md) can be an argument, such as `max_cost=2.0` or `store=False`. Others come from
   `UPSKILL_*`, the project's file and the user's file. A wrong name raises an error with a suggestion.
 - **Spending:** a call that may cost more than $1 or take more than 10 minutes raises `UsageError` with its price,
@@ -51,14 +51,14 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Values of an evaluation",
-        "Import these from `upskill.domain`. `Verdict` and `StudentEnd` are the values of "
+        "Import these from `upskill.core.nouns`. `Verdict` and `StudentEnd` are the values of "
         "[`verdict` and `end`](json.md#student). `Arm`, `Design`, `State`, `Label`, `CapKind`, `End` and `Fault` are "
         "[words](formats.md#words). `Student`, `Price`, `Qualification`, `Reason`, `Cap`, `Outage`, `OtherSkills`, "
         "`CheckResult` and `SkillUse` have the keys in [run files](formats.md). `JudgeError` has the keys of "
         "`judge_error`. `OtherSkillsLike` is a path, a number or `bundled`. "
         "`Outcome` is `Scored | Errored`. `Files` maps a path to its bytes.",
         tuple(
-            f"upskill.domain:{name}"
+            f"upskill.core.nouns:{name}"
             for name in (
                 "Evaluation",
                 "StudentReport",
@@ -82,26 +82,24 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Values of several skills",
-        "Import these from `upskill.domain.compared_skill`. `SkillState` is `measured`, `unchanged`, `failed` or "
+        "Import these from `upskill.core.nouns.evaluation`. `SkillState` is `measured`, `unchanged`, `failed` or "
         "`not started`.",
-        tuple(f"upskill.domain.compared_skill:{name}" for name in ("ComparedSkills", "ComparedSkill")),
+        tuple(f"upskill.core.nouns.evaluation:{name}" for name in ("ComparedSkills", "ComparedSkill")),
     ),
     (
         "Values of a generated skill",
-        "Import these from `upskill.domain.generated`.",
-        tuple(f"upskill.domain.generated:{name}" for name in ("GenerateResult", "StudentClaim", "AttemptSummary")),
+        "Import these from `upskill.generation.generated`.",
+        tuple(f"upskill.generation.generated:{name}" for name in ("GenerateResult", "StudentClaim", "AttemptSummary")),
     ),
     (
         "Values of a session",
-        "Import these from `upskill.domain.trace_digest`.",
-        tuple(
-            f"upskill.domain.trace_digest:{name}" for name in ("TraceSource", "TraceSummary", "TraceDigest", "Finding")
-        ),
+        "Import these from `upskill.traces.trace`.",
+        tuple(f"upskill.traces.trace:{name}" for name in ("TraceSource", "TraceSummary", "TraceDigest", "Finding")),
     ),
     (
         "Check plug-ins",
-        "Import these from `upskill.checks.plugin`. [How to write one](../how-to/write-a-check-plugin.md).",
-        tuple(f"upskill.checks.plugin:{name}" for name in ("CheckFunction", "Inspection", "Finding")),
+        "Import these from `upskill.core.checks.plugin`. [How to write one](checks.md#write-a-plug-in).",
+        tuple(f"upskill.core.checks.plugin:{name}" for name in ("CheckFunction", "Inspection", "Finding")),
     ),
 )
 ERRORS = (
@@ -115,19 +113,19 @@ ERRORS = (
 
 EVALUATION = "`upskill eval --json`"
 ON_THE_JSON_PAGE = {
-    "upskill.domain:Evaluation": EVALUATION,
-    "upskill.domain:StudentReport": "`student`",
-    "upskill.domain:ArmSummary": "`arm`",
-    "upskill.domain:Lift": "`lift`",
-    "upskill.domain:LabelLift": "`label_lift`",
-    "upskill.domain:Purchase": EVALUATION,
-    "upskill.domain:JudgeReport": EVALUATION,
-    "upskill.domain.generated:GenerateResult": "`upskill generate --json`",
-    "upskill.domain.generated:AttemptSummary": "`upskill generate --json`",
-    "upskill.domain.trace_digest:TraceSource": "`upskill trace --json`",
-    "upskill.domain.trace_digest:TraceSummary": "A session (`traces[]`)",
-    "upskill.domain.trace_digest:TraceDigest": "The digest (`digest`)",
-    "upskill.domain.trace_digest:Finding": "A finding (`digest.findings[]`)",
+    "upskill.core.nouns:Evaluation": EVALUATION,
+    "upskill.core.nouns:StudentReport": "`student`",
+    "upskill.core.nouns:ArmSummary": "`arm`",
+    "upskill.core.nouns:Lift": "`lift`",
+    "upskill.core.nouns:LabelLift": "`label_lift`",
+    "upskill.core.nouns:Purchase": EVALUATION,
+    "upskill.core.nouns:JudgeReport": EVALUATION,
+    "upskill.generation.generated:GenerateResult": "`upskill generate --json`",
+    "upskill.generation.generated:AttemptSummary": "`upskill generate --json`",
+    "upskill.traces.trace:TraceSource": "`upskill trace --json`",
+    "upskill.traces.trace:TraceSummary": "A session (`traces[]`)",
+    "upskill.traces.trace:TraceDigest": "The digest (`digest`)",
+    "upskill.traces.trace:Finding": "A finding (`digest.findings[]`)",
 }
 """Values that some `--json` shows, and the section that explains their fields."""
 BELOW = {"Purchase": "bought.", "JudgeReport": "judge.", "AttemptSummary": "attempts[]."}
@@ -176,11 +174,11 @@ def _entry(where: str, sections: Mapping[str, str]) -> str:
     below = BELOW.get(found.name, "")
     explained = set() if heading is None else _keys(sections[heading], below) - DIFFERS.get(found.name, set())
     link = "" if heading is None else f"Fields as in [JSON output](json.md#{_anchor(heading)})."
-    code = [f"{field.name}: {field.type}" for field in found.fields]
+    code = [f"{field.name}: {field.type}" for field in found.fields if field.name not in explained]
     code += [one.code for one in methods if "(" not in one.code]
     code += [f"def {one.code}" for one in methods if "(" in one.code]
     meanings = [(one.name, one.about) for one in found.fields] + [(one.name, one.about) for one in methods]
-    block = f"```python\nclass {found.name}:\n" + "".join(f"    {one}\n" for one in code) + "```"
+    block = f"```python\nclass {found.name}:\n" + "".join(f"    {one}\n" for one in code) + "```" if code else ""
     listed = [f"- `{name}`: {_cell(about)}" for name, about in meanings if about and name not in explained]
     return _joined(found, link, block, "\n".join(listed))
 

@@ -15,10 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PLACEHOLDER = "example.invalid/upskill"
 """Every address that only the publisher can know begins with `https://` and this. The domain can never exist."""
-EXPLAINED_IN = ("RELEASING.md", "tools/release_check.py", "tests/unit/test_release_check.py")
+EXPLAINED_IN = ("RELEASING.md", "tools/release_check.py", "tests/repository/unit/test_release_check.py")
 """Files that speak about the placeholder and keep it."""
 TAKEN_NAME = "upskill"
-"""Another distribution has this name on the public index: docs/explanation/decisions/0006-name.md."""
+"""Another distribution has this name on the public index: docs/explanation/decisions.md."""
 _SECTION = re.compile(r"^## \[?([^\]\s]+)\]?(?: - (\S+))?\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 

@@ -1,15 +1,16 @@
 """Draws the picture at the top of the README and of the documentation: a result of a real model.
 
-`python -m tools.result_picture` writes it. The pairs are those of the run that docs/explanation/experiments.md records
+`python -m tools.result_picture` writes it. The pairs are those of a run in benchmarks/results/experiments.md
 (2026-11-15, a small skill on a very small model); lift, intervals and verdict are worked out from them again.
 """
 
 from pathlib import Path
 
-from upskill import measuring
-from upskill.domain import ArmSummary, Evaluation, Lift, Purchase, Skill, Student, StudentReport
-from upskill.domain.trial import Arm
-from upskill.reporting.glance import Glance, glance, svg
+from upskill.core import statistics
+from upskill.core.nouns import ArmSummary, Evaluation, Lift, Purchase, Skill, Student, StudentReport
+from upskill.core.nouns.trial import Arm
+from upskill.report.dumbbell import svg
+from upskill.report.glance import Glance, glance
 
 PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "smollm2-result.svg"
 PASSED = (True, True, False, True, False, False, True, True, True, True, False, True)
@@ -19,10 +20,10 @@ PASSED = (True, True, False, True, False, False, True, True, True, True, False, 
 def result() -> Glance:
     """What the run found."""
     pairs = tuple(
-        measuring.Pair(case_id=f"case {number}", repeat=1, passed=passed, passed_against=False)
+        statistics.Pair(case_id=f"case {number}", repeat=1, passed=passed, passed_against=False)
         for number, passed in enumerate(PASSED)
     )
-    judged = measuring.judge(measuring.Pairing(arm="with_skill", against="baseline", pairs=pairs))
+    judged = statistics.judge(statistics.Pairing(arm="with_skill", against="baseline", pairs=pairs))
     lift = judged.lift
     assert lift is not None
     report = StudentReport(

@@ -21,10 +21,11 @@ BOOSTS = {
     "reference/glossary.md": 8.0,
     "tutorial/": 4.0,
     "how-to/": 4.0,
-    "explanation/decisions/": 0.3,
-    "explanation/attacks.md": 0.3,
-    "explanation/statistics-tables.md": 0.3,
-    "explanation/teaching-tables.md": 0.3,
+    "reference/models.md": 4.0,
+    "reference/sessions.md": 4.0,
+    "reference/lint.md": 4.0,
+    "explanation/decisions": 0.3,
+    "explanation/measurements.md": 0.3,
 }
 """How much a page weighs in the search, by the beginning of its path; 1 otherwise."""
 DIALOG = ('role="dialog"', 'role="dialog" aria-label="Search"')

@@ -51,22 +51,24 @@ def main() -> int:
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, served_model() as url:
         words = ["--model", "smollm2", "--base-url", f"{url}/v1", "--runs", flags.runs, "--concurrency", "1"]
-        words += ["--max-output-tokens", "64", "--tests", str(HERE / "cases.json"), "--yes", "--json"]
-        words += ["--runs-dir", str((flags.runs_dir or Path(name, "runs")).resolve())]
-        words += [] if flags.temperature == "default" else ["--temperature", flags.temperature]
-        first = ["--ceiling"] if flags.ceiling else []
-        done = [_evaluate(flags.only[0], url=url, words=[*words, *first], cache=name)]
-        done += [_evaluate(one, url=url, words=words, cache=name) for one in flags.only[1:]]
+        words += ["--tests", str(HERE / "cases.json"), "--yes", "--json"]
+        variables = {"UPSKILL_MAX_OUTPUT_TOKENS": "64", "UPSKILL_REPORT": "false", "XDG_CACHE_HOME": name}
+        variables["UPSKILL_RUNS_DIR"] = str((flags.runs_dir or Path(name, "runs")).resolve())
+        variables |= {} if flags.temperature == "default" else {"UPSKILL_TEMPERATURE": flags.temperature}
+        first = {"UPSKILL_CEILING": "true"} if flags.ceiling else {}
+        done = [_evaluate(flags.only[0], url=url, words=words, variables={**variables, **first})]
+        done += [_evaluate(one, url=url, words=words, variables=variables) for one in flags.only[1:]]
     print(table(done))
     return 0
 
 
-def _evaluate(name: str, *, url: str, words: Sequence[str], cache: str) -> Measured:
+def _evaluate(name: str, *, url: str, words: Sequence[str], variables: Mapping[str, str]) -> Measured:
+    cache = variables["XDG_CACHE_HOME"]
     skill, rows = HERE / name, Path(cache, "answers.csv")
     ran = subprocess.run(
-        [COMMAND, "eval", str(skill), *words, "--csv", str(rows), "--ledger", str(Path(cache, f"{name}.jsonl"))],
+        [COMMAND, "eval", str(skill), *words, "--write", str(rows)],
         cwd=cache,  # not where a setting of this repository would be found
-        env={**os.environ, "XDG_CACHE_HOME": cache, "UPSKILL_REPORT": "false"},
+        env={**os.environ, **variables, "UPSKILL_LEDGER": str(Path(cache, f"{name}.jsonl"))},
         stdout=subprocess.PIPE,
         check=True,
     )

@@ -10,7 +10,7 @@ from upskill.lazy_exports import lazy_exports
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from upskill.domain.finding import FindingsRefused
+    from upskill.core.nouns.finding import FindingsRefused
     from upskill.errors import EngineError, ProviderError, SettingsError, SkillInvalid, UpskillError, UsageError
     from upskill.library.functions import evaluate, generate, read_trace, regrade, resume, resume_generate
     from upskill.library.results import EvaluationResult, GenerationResult, SkillsResult, TraceResult
@@ -19,7 +19,7 @@ else:
     __getattr__ = lazy_exports(
         __name__,
         {
-            "domain.finding": ("FindingsRefused",),
+            "core.nouns.finding": ("FindingsRefused",),
             "errors": ("EngineError", "ProviderError", "SettingsError", "SkillInvalid", "UpskillError", "UsageError"),
             "library.functions": ("evaluate", "generate", "read_trace", "regrade", "resume", "resume_generate"),
             "library.results": ("EvaluationResult", "GenerationResult", "SkillsResult", "TraceResult"),

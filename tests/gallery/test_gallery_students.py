@@ -42,7 +42,7 @@ def _rates(skill: str, cases: Path, here: Path, forker: Forker) -> dict[str, flo
     """The pass rates without the skill and with it offered."""
     folder = GALLERY / skill
     words = ["eval", str(folder), "-t", str(cases), "-m", f"scripted/{folder / 'evals' / 'student.yaml'}"]
-    words += ["--harness", "agent", "--runs", "1", "--yes", "--json", "--fresh", "--runs-dir", str(here / "runs")]
+    words += ["--harness", "agent", "--runs", "1", "--yes", "--json", "--fresh"]
     with forker.started({"PATH": "/usr/bin:/bin", "HOME": str(here), "LANG": "C.UTF-8"}, *words, cwd=here) as command:
         done = command.wait(seconds=MOST_SECONDS)
     assert done.returncode == 0, done.stderr

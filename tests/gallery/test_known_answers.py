@@ -21,8 +21,8 @@ from tools.gallery import (
     summary,
 )
 
-from upskill.checks import needs
-from upskill.workflows.verify_skill import verify_skill
+from upskill.core.checks import needs
+from upskill.share.verify import verify_skill
 
 SKILLS = skill_names()
 CASES_SAMPLED = 3

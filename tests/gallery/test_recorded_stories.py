@@ -7,7 +7,7 @@ import pytest
 from tools.gallery import GALLERY
 
 from teaching_recording import outcome_of, replay
-from upskill.storage import read_skill
+from upskill.core.skills.skills import read_skill
 
 STORIES = ("gpu-kernels", "sql-migrations")
 

@@ -7,6 +7,7 @@ every key of it; text for people by the figures and verdicts in it, so that its 
 
 import csv
 import json
+import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,8 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 from xml.etree import ElementTree
+
+from golden import inside
 
 HERE = Path(__file__).parent
 PROJECT, RECORDED, EXPECTED = HERE / "project", HERE / "recorded", HERE / "expected"
@@ -38,17 +41,22 @@ class Frozen:
     """A command; `{name}` in it stands for the recorded run folder of that name."""
 
     words: str
+    before: tuple[str, ...] = ()
+    """Commands that are typed first, in the same folder."""
     run: str | None = None
     """The recorded run that it goes on with."""
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
 _STUDENT = "-m scripted/students"
+_TRIGGER = f"trigger skills/tarn-config {_STUDENT}/trigger.yaml -t triggers.json"
 COMMANDS = {
     # What is shown of recorded runs. Nothing is bought: `bought.calls` is 0.
-    "auto-again": Frozen(words="eval --resume {auto} --require helps --json --csv out.csv --junit out.xml", run="auto"),
+    "auto-again": Frozen(
+        words="eval --resume {auto} --require helps --json --write out.csv --write out.xml", run="auto"
+    ),
     "versions-again": Frozen(words="eval --resume {versions} --json", run="versions"),
-    "agent-again": Frozen(words="eval --resume {agent} --json --csv out.csv --junit out.xml", run="agent"),
+    "agent-again": Frozen(words="eval --resume {agent} --json --write out.csv --write out.xml", run="agent"),
     "generated-again": Frozen(words="generate --resume {generated} --json", run="generated"),
     "auto-regraded": Frozen(words="regrade {auto} --json"),
     "auto-regraded-text": Frozen(words="regrade {auto}"),
@@ -62,12 +70,12 @@ COMMANDS = {
     "runs-json": Frozen(words="runs --all --json --csv out.csv"),
     "runs-of-a-skill-json": Frozen(words="runs --skill tarnctl --json"),
     # Runs that were cut short, brought to their end.
-    "capped-resumed": Frozen(words="eval --resume {capped} --json --csv out.csv --junit out.xml", run="capped"),
+    "capped-resumed": Frozen(words="eval --resume {capped} --json --write out.csv --write out.xml", run="capped"),
     "killed-resumed": Frozen(words="generate --resume {killed} --json", run="killed"),
     "outage-resumed": Frozen(words="generate --resume {outage} --json", run="outage"),
     # New runs, and plans of some.
     "eval": Frozen(
-        words=f"eval skills/tarnctl {_STUDENT}/reader.yaml --concurrency 1 --json --csv out.csv --junit out.xml"
+        words=f"eval skills/tarnctl {_STUDENT}/reader.yaml --concurrency 1 --json --write out.csv --write out.xml"
     ),
     "eval-outage": Frozen(
         words=f"eval skills/tarnctl {_STUDENT}/down.yaml --runs 1 --json",
@@ -78,7 +86,40 @@ COMMANDS = {
     "generate-dry-run": Frozen(
         words="generate tides -m scripted/students/teacher.yaml --eval-model scripted/students/pupil.yaml -n --json"
     ),
+    "eval-second-look": Frozen(
+        words=f"eval skills/tarnctl {_STUDENT}/reader.yaml --concurrency 1 --fresh --json",
+        before=(f"eval skills/tarnctl {_STUDENT}/reader.yaml --concurrency 1 --json",),
+    ),
+    "trigger": Frozen(words=_TRIGGER + " --json", variables={"UPSKILL_CONCURRENCY": "1"}),
+    "trigger-outage": Frozen(
+        words=f"trigger skills/tarn-config {_STUDENT}/down.yaml -t triggers.json --require --json",
+        variables={"UPSKILL_MAX_RETRIES": "0", "UPSKILL_CONCURRENCY": "1"},
+    ),
+    "trigger-never": Frozen(
+        words=f"trigger skills/tarn-config {_STUDENT}/reader.yaml -t triggers.json --require --json"
+    ),
+    "trigger-dry-run": Frozen(words=_TRIGGER + " --dry-run --json", variables={"UPSKILL_CONCURRENCY": "1"}),
+    "sweep-plan": Frozen(words="sweep plan sweep.toml --at at -j 2 --json"),
+    "sweep-status": Frozen(words="sweep status at --json", before=("sweep plan sweep.toml --at at",)),
+    "sweep-report": Frozen(
+        words="sweep report at --json", before=("sweep plan sweep.toml --at at", "sweep run at -j 1")
+    ),
+    "lint-json": Frozen(words="lint skills --json"),
+    "lint-danger": Frozen(words="lint dangerous --json"),
+    "lint-strict": Frozen(words="lint skills --strict --json"),
     # What cannot be done.
+    "lint-no-skill": Frozen(words="lint traces --json"),
+    "cases-no-skill": Frozen(words="cases check traces --json"),
+    "trigger-no-prompts": Frozen(words=f"trigger skills/tarnctl {_STUDENT}/trigger.yaml -t none.json --json"),
+    "generate-no-such-run": Frozen(words="generate --resume runs/none --json"),
+    "generate-outage": Frozen(
+        words=f"generate tides {_STUDENT}/down.yaml --eval-model scripted/students/pupil.yaml --json",
+        variables={"UPSKILL_MAX_RETRIES": "0"},
+    ),
+    "sweep-no-plan": Frozen(words="sweep report at --json"),
+    "report-no-such-run": Frozen(words="report runs/none"),
+    "regrade-no-such-run": Frozen(words="regrade runs/none --json"),
+    "runs-no-such-folder": Frozen(words="runs --dir none --json"),
     "usage-no-model": Frozen(words="eval skills/tarnctl"),
     "usage-no-such-run": Frozen(words="eval --resume runs/none --json"),
     "usage-unknown-flag": Frozen(words="eval skills/tarnctl --modle any"),
@@ -116,6 +157,12 @@ def words_of(frozen: Frozen) -> list[str]:
     return frozen.words.format(**runs).split()
 
 
+def variables_of(frozen: Frozen, here: Path) -> dict[str, str]:
+    """The environment of the command: the runs were recorded elsewhere, and are trusted."""
+    trust = {} if frozen.run is None else inside.trusting(here / "runs" / recorded_run(frozen.run).name)
+    return {**frozen.variables, **trust}
+
+
 def observe(done: CompletedProcess[str], frozen: Frozen, here: Path) -> dict[str, Any]:
     """Everything that a command did, without what no two runs share."""
     seen: dict[str, Any] = {"command": frozen.words, "exit": done.returncode}
@@ -140,11 +187,11 @@ def observe(done: CompletedProcess[str], frozen: Frozen, here: Path) -> dict[str
 
 def normalised(value: Any, here: Path) -> Any:
     """The value without what differs from run to run: the time and the id in the name of a run folder, the names of
-    the engine's logs, where the project lies, and the version of the harness. Seconds and trial ids, which hold that
-    version, are left out where they are read.
+    the engine's logs, when a sweep was planned, where the project lies, and the version of the harness. Seconds and
+    trial ids, which hold that version, are left out where they are read.
     """
     if isinstance(value, dict):
-        return {key: normalised(entry, here) for key, entry in value.items()}
+        return {key: "TIME" if key == "planned_at" else normalised(entry, here) for key, entry in value.items()}
     if isinstance(value, list):
         return [normalised(entry, here) for entry in value]
     if not isinstance(value, str):
@@ -201,7 +248,7 @@ ADDED = frozenset(
         *("lost", "lost_answers", "refused", "refused_requests"),
         *("loads", "load_turn", "load_rate", "load_rate_interval", "lift_if_loaded", "lift_if_loaded_withheld"),
         *("others", "other_skills", "other_sources", "others_listed", "shortened", "agent", "outside", "description"),
-        "prompts",
+        *("prompts", "seal"),
     }
 )
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""
@@ -239,8 +286,14 @@ def differences(frozen: Any, now: Any, path: str = "") -> Iterator[str]:
     elif key in PROSE and isinstance(frozen, str) and isinstance(now, str):
         if missing := said(frozen) - said(now):
             yield f"{path}: {sorted(missing)} no longer said in {now!r}"
+    elif isinstance(frozen, float) and isinstance(now, float) and _is_close(frozen, now):
+        return
     elif type(frozen) is not type(now) or frozen != now:
         yield f"{path}: was {frozen!r}, is {now!r}"
+
+
+def _is_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
 
 
 def _was_added(entry: Any) -> bool:

@@ -17,7 +17,7 @@ from json import dumps
 from pathlib import Path
 
 from forking import COMMAND
-from golden.commands import COMMANDS, EXPECTED, PLACE, PROJECT, RECORDED, lay_out, observe, words_of
+from golden.commands import COMMANDS, EXPECTED, PLACE, PROJECT, RECORDED, lay_out, observe, variables_of, words_of
 
 STUDENTS = "-m scripted/students"
 GENERATE = (
@@ -34,12 +34,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         if sys.argv[1:] != ["expected"]:
             _record_runs(Path(scratch) / "recording")
-        shutil.rmtree(EXPECTED, ignore_errors=True)
-        EXPECTED.mkdir()
+        for path in EXPECTED.glob("*.json"):
+            path.unlink()
         for name, frozen in COMMANDS.items():
             here = Path(scratch) / name
             lay_out(here)
-            done = _type(words_of(frozen), here, **frozen.variables)
+            for words in frozen.before:
+                _type(words.split(), here, **frozen.variables)
+            done = _type(words_of(frozen), here, **variables_of(frozen, here))
             text = dumps(observe(done, frozen, here), indent=1, ensure_ascii=False) + "\n"
             (EXPECTED / f"{name}.json").write_text(text, encoding="utf-8")
             print(done.returncode, name, flush=True)  # noqa: T201

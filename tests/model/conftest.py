@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_socket
 
-SERVE = Path(__file__).parents[2] / "src" / "upskill" / "workflows" / "example" / "local_model.py"
+SERVE = Path(__file__).parents[2] / "src" / "upskill" / "setup" / "example" / "local_model.py"
 """The file that `upskill init` hands to users: what they start is what is tested."""
 
 

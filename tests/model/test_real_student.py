@@ -12,12 +12,13 @@ def test_the_example_skill_helps_a_real_local_model(local_model: str, tmp_path: 
     """No key in the environment; anything but loopback would fail, and strace shows that nothing tried."""
     trace = tmp_path / "strace.log"
     command = [COMMAND, "eval", "examples/tarnctl", "--model", "smollm2", "--base-url", local_model, "--json"]
-    short = ["--max-output-tokens", "20"]  # what is asked for takes at most seventeen; without the skill it rambles on
+    # What is asked for takes at most seventeen tokens; without the skill it rambles on.
+    short = {"UPSKILL_MAX_OUTPUT_TOKENS": "20", "UPSKILL_RUNS_DIR": str(tmp_path)}
     watched = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=connect", "-o", str(trace)]
     done = run_program(
-        [*watched, *command, *short, "--runs-dir", str(tmp_path)],
+        [*watched, *command],
         cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), **short},
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -9,10 +9,10 @@ import skills_ref
 import yaml
 
 from forking import COMMAND, Done, run_program
-from upskill.models import Reply
-from upskill.teaching.case_split import CaseCounts
-from upskill.teaching.fact_questions import plan_facts
-from upskill.teaching.material import Material
+from upskill.core.cases.split import CaseCounts
+from upskill.core.models import Reply
+from upskill.generation.fact_questions import plan_facts
+from upskill.generation.material import Material
 
 TASK = "answer questions about tarnctl"
 FACTS = {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from golden.held import hold_entry
 from teaching_recording import outcome_of, replay
 
 RECORDINGS = sorted(path.parent for path in Path(__file__).parent.glob("*/expected.json"))
@@ -21,6 +22,9 @@ LONG = ("howto",)
 def test_a_recorded_teaching_ends_with_the_same_verdict(recording: Path, tmp_path: Path) -> None:
     expected = json.loads((recording / "expected.json").read_text(encoding="utf-8"))
     assert outcome_of(replay(recording, tmp_path)) == expected
+    # The name of a question ends with the digest of what was asked.
+    asked = sorted(path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.glob("handoff/*/*/question.md"))
+    hold_entry("values/teacher-questions", recording.name, asked)
 
 
 def test_there_is_something_to_play_back() -> None:

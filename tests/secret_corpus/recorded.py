@@ -1,4 +1,4 @@
-"""Ten recordings with the planted secrets in them, each in the manner of another recorder."""
+"""Ten recordings with the planted secrets in them, each written in another manner."""
 
 import json
 from collections.abc import Callable
@@ -73,17 +73,17 @@ def _plain(said: list[str]) -> str:
     return "\n\n".join(said)
 
 
-def _aider(said: list[str]) -> str:
-    return "# aider chat started\n\n" + "\n".join(
+def _quoted(said: list[str]) -> str:
+    return "# Chat started\n\n" + "\n".join(
         f"#### /run something\n\n> {line}" for text in said for line in text.split("\n")
     )
 
 
-def _swe_agent(said: list[str]) -> str:
+def _trajectory(said: list[str]) -> str:
     return json.dumps({"trajectory": [{"action": "cat f", "observation": text, "thought": ""} for text in said]})
 
 
-def _openhands(said: list[str]) -> str:
+def _events(said: list[str]) -> str:
     return json.dumps(
         [{"id": n, "action": "run", "args": {"command": text}} for n, text in enumerate(said)], ensure_ascii=False
     )
@@ -103,7 +103,7 @@ def _nested(said: list[str]) -> str:
 
 
 _MANNERS: tuple[Callable[[list[str]], str], ...] = (
-    _claude_code, _codex, _openai, _gemini, _plain, _aider, _swe_agent, _openhands, _spans, _nested,
+    _claude_code, _codex, _openai, _gemini, _plain, _quoted, _trajectory, _events, _spans, _nested,
 )  # fmt: skip
 
 

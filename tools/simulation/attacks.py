@@ -1,6 +1,6 @@
 """What people do around an evaluation: commands typed until one says `helps`, about a skill without any effect.
 
-Answers are drawn at random; what follows from them is decided by `upskill.measuring`. `benchmarks/attacks.py` makes
+Answers are drawn at random; what follows from them is decided by `core.statistics`. `benchmarks/attacks.py` makes
 tables of them.
 """
 
@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from functools import cache, partial
 
 from tools.simulation.populations import Rates, generator
-from upskill.domain.look import Look, LookTerms, SeenCase, SeenPair
-from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, holds_among, judge
-from upskill.measuring.guarded import GuardedSequential
-from upskill.measuring.looks import NextLook, look_terms, recorded_look, tallies_of
-from upskill.measuring.pairs import Losses
-from upskill.measuring.verdict import only_if_both
-from upskill.reporting.sufficient_students import ENOUGH, lowest_rate
+from upskill.core.nouns.look import Look, LookTerms, SeenCase, SeenPair
+from upskill.core.statistics import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, holds_among, judge
+from upskill.core.statistics.looks import NextLook, look_terms, recorded_look, tallies_of
+from upskill.core.statistics.pairs import Losses
+from upskill.core.statistics.sequential import GuardedSequential
+from upskill.core.statistics.verdict import only_if_both
+from upskill.report.cheapest import ENOUGH, lowest_rate
 
 POPULATIONS = ("B55", "half", "het", "skew")
 """Cases without any lift in the mean."""

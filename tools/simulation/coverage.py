@@ -4,8 +4,8 @@ import math
 import random
 
 from tools.simulation.populations import generator
-from upskill.measuring.intervals import cases_like_these
-from upskill.measuring.pairs import CaseTally
+from upskill.core.statistics.intervals import cases_like_these
+from upskill.core.statistics.pairs import CaseTally
 
 RESPONDERS = tuple(nth / 20 for nth in range(1, 20))
 """Shares of cases that respond."""

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from upskill.domain import Interval
-from upskill.domain.loads import Loads
-from upskill.measuring.intervals import cases_like_these, these_cases
-from upskill.measuring.loads import LoadTally, load_rate, with_lift_if_loaded
-from upskill.measuring.pairs import CaseTally
+from upskill.core.nouns import Interval
+from upskill.core.nouns.lift import Loads
+from upskill.core.statistics.intervals import cases_like_these, these_cases
+from upskill.core.statistics.loads import LoadTally, load_rate, with_lift_if_loaded
+from upskill.core.statistics.pairs import CaseTally
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -261,7 +261,7 @@ class Found:
 
 def find(path: Path) -> Found:
     """Read the recording in this process."""
-    from upskill.traces import read_traces
+    from upskill.traces.readers import read_traces
 
     reading = read_traces(path)
     (trace,) = reading.traces

@@ -7,12 +7,11 @@ the model and the checks are made up.
 import random
 from collections.abc import Callable, Sequence
 
-from upskill.domain import (
+from upskill.core.nouns import (
     Arm,
     Case,
     Check,
     CheckResult,
-    Draft,
     Grade,
     PlannedTrial,
     Purchase,
@@ -23,11 +22,12 @@ from upskill.domain import (
     Trial,
     TrialPlan,
 )
-from upskill.domain.look import LookTerms
-from upskill.measuring import FIRST_LOOK
-from upskill.workflows.evaluating.conclude import summarise
-from upskill.workflows.evaluating.schedule import Schedule, schedule_for
-from upskill.workflows.generating.measure import Measurement, held_out_turns
+from upskill.core.nouns.look import LookTerms
+from upskill.core.statistics import FIRST_LOOK
+from upskill.core.trials.schedule import Schedule, schedule_for
+from upskill.evaluation.conclude import summarise
+from upskill.generation.draft import Draft
+from upskill.generation.measure import Measurement, held_out_turns
 
 Rate = Callable[[str, Draft | None, Case], float]
 """The chance of a student (by name) to pass a case with a draft, or without any skill."""

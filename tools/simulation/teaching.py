@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from tools.simulation.populations import generator
 from tools.simulation.student import SimulatedMeasure, Store, make_cases
-from upskill.domain import Case, Draft
-from upskill.models import Question, Reply
-from upskill.workflows.generating.prove import Proof, prove
-from upskill.workflows.generating.refine import Effort, RefineResult, refine
+from upskill.core.models import Question, Reply
+from upskill.core.nouns import Case
+from upskill.generation.draft import Draft
+from upskill.generation.proof import Proof, prove
+from upskill.generation.refine import Effort, RefineResult, refine
 
 CASES = (make_cases(10, "learn"), make_cases(32, "held-out"), make_cases(4, "negative"))
 """As `generate` writes them."""

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tools.simulation.student import SimulatedMeasure, make_cases
-from upskill.domain import Case, Draft, estimate_tokens
-from upskill.domain.student_profile import Aptitude, StudentProfile
+from upskill.core.models import Question, Reply
+from upskill.core.nouns import Case, estimate_tokens
+from upskill.core.skills.skill_meta import Aptitude
 from upskill.errors import WindowExceeded
-from upskill.models import Question, Reply
-from upskill.teaching.drafting import draft_skill
-from upskill.teaching.material import Material
-from upskill.workflows.generating.measure import Measurement
-from upskill.workflows.generating.refine import RefineResult, refine
+from upskill.generation.draft import Draft
+from upskill.generation.drafting import draft_skill
+from upskill.generation.material import Material
+from upskill.generation.measure import Measurement
+from upskill.generation.refine import RefineResult, refine
+from upskill.generation.student import StudentProfile
 
 LEARN = make_cases(6, "learn")
 _WINDOWS = (512, 1_024, 2_048, 8_192)

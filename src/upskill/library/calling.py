@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from upskill.domain.other_skills import Among, read_among
+from upskill.core.nouns.skill import Among, read_among
+from upskill.core.progress_words import RunProgress
+from upskill.core.settings import ResolvedSettings, resolve_settings
+from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UpskillError, UsageError
+from upskill.evaluation.previous_version import Previous, read_compare
 from upskill.interruption import beside_event_loops, raise_if_interrupted
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend
-from upskill.settings import ResolvedSettings, resolve_settings
-from upskill.storage import GIT_PREFIX
-from upskill.workflows.evaluating.previous_version import Previous, read_compare
-from upskill.workflows.progress import RunProgress
 
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]

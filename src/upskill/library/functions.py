@@ -10,9 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from upskill.domain import Evaluation, Trial
-from upskill.domain.generated import GenerateResult
+from upskill.core.cases.split import read_counts
+from upskill.core.nouns import Evaluation, Trial
 from upskill.errors import UsageError
+from upskill.evaluation import evaluate_skill as evaluating
+from upskill.evaluation import regrade as regrading
+from upskill.generation import generate as generating
+from upskill.generation.generated import GenerateResult
 from upskill.library.calling import (
     Interruptible,
     OtherSkillsLike,
@@ -26,13 +30,8 @@ from upskill.library.calling import (
 )
 from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
 from upskill.sandbox import Backend
-from upskill.teaching.case_split import read_counts
+from upskill.traces import read_trace as reading
 from upskill.traces.digesting import DEFAULT_BUDGET
-from upskill.workflows import evaluate_skill as evaluating
-from upskill.workflows import read_trace as reading
-from upskill.workflows.evaluating import regrade as regrading
-from upskill.workflows.generating import generate as generating
-from upskill.workflows.generating.resuming import resume_command
 
 
 def evaluate(
@@ -112,8 +111,8 @@ def resume(
 ) -> EvaluationResult:
     """Resume an interrupted or killed run of `evaluate` with its own settings. No answer is paid for twice.
 
-    A run folder cannot set these; give them again: `sandbox="none"`, a `base_url`, a higher cap, `agent_bin`, and paths
-    outside the working folder.
+    Caps and `concurrency` may be others. A run that is not known as your own, was moved or was changed is refused until
+    you trust it (`upskill trust`), unless all that it asks for is given again.
     """
 
     def work() -> EvaluationResult:
@@ -244,9 +243,8 @@ def resume_generate(
 ) -> GenerationResult:
     """Resume a run of `generate` with its own settings. No answer is paid for twice.
 
-    `max_cost` raises its cap; `anyway` and `accept_findings` are as in `generate`. A run folder cannot set these; give
-    them again: `sandbox="none"`, base URLs, `output` and other folders, and as `sources` the skill that is improved, if
-    it is outside the working folder.
+    `max_cost` raises its cap; `anyway` and `accept_findings` are as in `generate`. A run that
+    is not known as your own is refused until you trust it, as with `resume`.
     """
     progress = _GenerateProgress()
 
@@ -296,8 +294,8 @@ def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
 def _evaluated(evaluation: Evaluation) -> EvaluationResult:
     """The result; after an interrupt, raises one that says how to resume."""
     if evaluation.interrupted:
-        command = evaluating.resume_command(Path(evaluation.run), library=True)
-        raise KeyboardInterrupt(f"every answer so far is saved; resume with {command}")
+        run = Path(evaluation.run).as_posix()
+        raise KeyboardInterrupt(f"every answer so far is saved; resume with upskill.resume({run!r})")
     return EvaluationResult(evaluation=evaluation, run=Path(evaluation.run).resolve())
 
 
@@ -317,7 +315,7 @@ class _GenerateProgress(Interruptible):
         except KeyboardInterrupt:
             if self.run is None:
                 raise
-            kept = f"every answer so far is saved; resume with {resume_command(self.run, library=True)}"
+            kept = f"every answer so far is saved; resume with upskill.resume_generate({self.run.as_posix()!r})"
             raise KeyboardInterrupt(kept) from None
         measured = generated.evaluation
         return GenerationResult(

@@ -6,15 +6,14 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upskill.domain import Evaluation, StudentReport, Trial, Verdict
-from upskill.domain.case import Json
-from upskill.domain.compared_skill import ComparedSkill, ComparedSkills
-from upskill.domain.evaluation import Required, meets
-from upskill.domain.generated import GenerateResult
-from upskill.domain.trace_digest import TraceSource
+from upskill.core.nouns import Evaluation, StudentReport, Trial, Verdict
+from upskill.core.nouns.case import Json
+from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills, Required, meets
 from upskill.errors import UsageError
-from upskill.reporting.notebook import evaluation_table, generated_html, preformatted
-from upskill.workflows.list_runs import trials_of
+from upskill.evaluation.past_runs import trials_of
+from upskill.generation.generated import GenerateResult
+from upskill.library.notebook import evaluation_table, generated_html, preformatted
+from upskill.traces.trace import TraceSource
 
 if TYPE_CHECKING:
     import pandas
@@ -56,7 +55,7 @@ class EvaluationResult:
 
     def report(self) -> Path:
         """The path of `report.html`, which is written if it does not exist."""
-        from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
+        from upskill.evaluation.report import REPORT_FILE, read_report, write_page
 
         if self._regraded is not None:
             raise UsageError("a regraded run has no report: a report shows the original grades")
@@ -67,13 +66,13 @@ class EvaluationResult:
 
     def to_dict(self) -> dict[str, Json]:
         """The object that `upskill eval --json` prints."""
-        from upskill.reporting import evaluation_json
+        from upskill.report.json_report import evaluation_json
 
         return evaluation_json(self.evaluation)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """One row per answer, with the columns of `--csv`. Needs pandas, which upskill does not install."""
-        from upskill.reporting.csv_report import COLUMNS, trial_rows
+        """One row per answer, with the columns of `--write FILE.csv`. Needs pandas, which upskill does not install."""
+        from upskill.report.csv_report import COLUMNS, trial_rows
 
         try:
             import pandas
@@ -88,7 +87,7 @@ class EvaluationResult:
         )
 
     def __str__(self) -> str:
-        from upskill.reporting.terminal import show_evaluation
+        from upskill.report.terminal import show_evaluation
 
         return _printed(lambda console: show_evaluation(self.evaluation, console))
 
@@ -114,7 +113,7 @@ class SkillsResult:
 
     def to_dict(self) -> dict[str, Json]:
         """The object that `upskill eval --json` prints for several skills."""
-        from upskill.reporting.compared_skills import compared_json
+        from upskill.evaluation.compared_skills_table import compared_json
 
         return compared_json(self.compared)
 
@@ -122,7 +121,7 @@ class SkillsResult:
         return f"SkillsResult(skills={[(one.name, one.state) for one in self.skills]})"
 
     def __str__(self) -> str:
-        from upskill.reporting.compared_skills import show_compared
+        from upskill.evaluation.compared_skills_table import show_compared
 
         return _printed(lambda console: show_compared(self.compared, console))
 
@@ -150,7 +149,7 @@ class GenerationResult:
 
     def to_dict(self) -> dict[str, Json]:
         """The object that `upskill generate --json` prints."""
-        from upskill.reporting.generated import generated_json
+        from upskill.generation.words import generated_json
 
         return generated_json(self.generated)
 
@@ -159,7 +158,7 @@ class GenerationResult:
         return f"GenerationResult(skill={made.skill.name!r}, status={made.status!r}, saved={made.saved!r})"
 
     def __str__(self) -> str:
-        from upskill.reporting.generated import show_generated
+        from upskill.generation.words import show_generated
 
         return _printed(lambda console: show_generated(self.generated, console))
 
@@ -181,7 +180,7 @@ class TraceResult:
 
     def to_dict(self) -> dict[str, Json]:
         """The object that `upskill trace --json` prints."""
-        from upskill.reporting.trace_report import trace_json
+        from upskill.traces.command import trace_json
 
         return trace_json(self.source)
 
@@ -190,7 +189,7 @@ class TraceResult:
         return f"TraceResult(place={self.source.place!r}, traces={len(self.source.traces)}, findings={findings})"
 
     def __str__(self) -> str:
-        from upskill.reporting.trace_report import show_trace
+        from upskill.traces.command import show_trace
 
         return _printed(lambda console: show_trace(self.source, console))
 
@@ -199,7 +198,7 @@ class TraceResult:
 
 
 def _printed(show: "Callable[[Console], None]") -> str:
-    from upskill.reporting.visible_console import VisibleConsole
+    from upskill.report.console import VisibleConsole
 
     file = StringIO()
     show(VisibleConsole(file=file, width=_PRINTED_WIDTH, color_system=None, highlight=False, emoji=False))

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UsageError
+from upskill.evaluation.prepare import EvaluationOrder
+from upskill.evaluation.several import evaluate_skills as evaluating
+from upskill.evaluation.several import find_targets, plan_skills
 from upskill.library.calling import (
     Interruptible,
     OtherSkillsLike,
@@ -18,10 +22,6 @@ from upskill.library.calling import (
 )
 from upskill.library.results import SkillsResult
 from upskill.sandbox import Backend
-from upskill.storage import GIT_PREFIX
-from upskill.workflows.evaluate_skills import evaluate_skills as evaluating
-from upskill.workflows.evaluate_skills import find_targets, plan_skills
-from upskill.workflows.evaluating.prepare import EvaluationOrder
 
 
 def evaluate_skills(

@@ -14,14 +14,13 @@ from functools import cache
 
 from upskill import processes
 from upskill.sandbox import profile, seccomp, wire
+from upskill.sandbox.backends import unavailable
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, MOST_READ_ONLY, FileRefused, Mount, SandboxSpec
 from upskill.sandbox.init_process.main import MEMORY_FILE_SYSTEMS
 from upskill.sandbox.memory_limit import MemoryGroup, find_controllers, make_group
-from upskill.sandbox.memory_pool import POOL
-from upskill.sandbox.programs import compiled, spawn
-from upskill.sandbox.refusals import unavailable
-from upskill.sandbox.staging import StagedSpec, stage
+from upskill.sandbox.memory_use import POOL
+from upskill.sandbox.programs import StagedSpec, compiled, spawn, stage
 
 START_SECONDS = 30.0
 OLDEST = (0, 8)

@@ -10,12 +10,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Self
 
-from upskill.domain.answer import Files
 from upskill.sandbox import wire
-from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Limits, SandboxGone, SandboxSpent
+from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Files, Limits, SandboxGone, SandboxSpent
 from upskill.sandbox.memory_limit import MemoryGroup
-from upskill.sandbox.memory_use import devices_of, in_files, in_sockets
-from upskill.sandbox.watching import WATCHER
+from upskill.sandbox.memory_use import WATCHER, devices_of, in_files, in_sockets
 
 END_SECONDS = 10.0
 

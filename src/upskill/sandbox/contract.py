@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, Self
 
-from upskill.domain.answer import Files
 from upskill.errors import EngineError, UpskillError
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
+Files = Mapping[str, bytes]
+"""Content by relative path, with forward slashes."""
 MOST_READ_ONLY = 500
 """Files that a sandbox is opened with, one by one. More come as a mounted folder."""
 

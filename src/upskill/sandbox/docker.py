@@ -29,8 +29,9 @@ from upskill.sandbox.contract import HOME, WORKSPACE, Limits, SandboxSpec, Sandb
 from upskill.sandbox.init_process import init_program
 from upskill.sandbox.profile import ETC, PATH, SHARED_MEMORY_MB
 from upskill.sandbox.programs import spawn
-from upskill.settings.values import IMAGE_VARIABLE
 
+IMAGE_VARIABLE = "UPSKILL_SANDBOX_IMAGE"
+"""The image. No file can name it: what runs in it decides what is measured."""
 PROGRAM_FOLDERS = ("/usr/local/bin", "/opt/homebrew/bin")
 INIT_PROGRAM = "/opt/upskill-init.py"
 START_SECONDS = 60.0

@@ -4,9 +4,15 @@ For where no control group counts. Nothing here asks anybody inside.
 """
 
 import os
+import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Protocol
+
+from upskill.sandbox.backends import unavailable
+from upskill.sandbox.contract import Limits
 
 PROC = Path("/proc")
 ENTRY_BYTES = 2_048
@@ -100,3 +106,154 @@ def _lines(path: Path) -> Sequence[bytes]:
         return path.read_bytes().splitlines()
     except OSError:
         return ()
+
+
+PATIENCE_SECONDS = 3_600.0
+MEBIBYTE = 1_048_576
+
+
+class MemoryPool:
+    """So many megabytes, lent to whoever opens a sandbox and given back when it is closed."""
+
+    def __init__(self, megabytes: int, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self.megabytes = megabytes
+        self._patience_seconds = patience_seconds
+        self._lent = 0
+        self._changed = threading.Condition()
+
+    def take(self, memory_mb: int) -> Callable[[], None]:
+        """Wait until a sandbox with this limit may be opened. Returns how to give back what it took, once or often.
+
+        One that asks for more than there is runs when nothing else is lent. Raises `SandboxUnavailable` after an hour.
+        """
+        extra = max(0, memory_mb - Limits().memory_mb)
+        if not extra:
+            return lambda: None
+        with self._changed:
+            free = self._changed.wait_for(
+                lambda: self._lent == 0 or self._lent + extra <= self.megabytes, timeout=self._patience_seconds
+            )
+            if not free:
+                raise unavailable(f"other sandboxes kept the {memory_mb:,} MB that this one may use")
+            self._lent += extra
+        owed = [extra]
+
+        def give_back() -> None:
+            with self._changed:
+                if owed:
+                    self._lent -= owed.pop()
+                self._changed.notify_all()
+
+        return give_back
+
+
+def half_of_this_machine() -> int:
+    """In megabytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2 // MEBIBYTE
+
+
+POOL = MemoryPool(half_of_this_machine())
+
+
+INTERVAL_SECONDS = 0.2
+PATIENCE = 5
+"""How many looks after being asked a tree may still be over its ceiling."""
+
+
+class WatchedSandbox(Protocol):
+    @property
+    def init_pid(self) -> int: ...
+    @property
+    def memory_ceiling(self) -> int: ...
+    @property
+    def devices(self) -> Collection[bytes]:
+        """Its memory file systems: files of theirs are counted as files and not as mapped memory."""
+        ...
+
+    def outside_processes(self) -> int:
+        """Bytes that its files and sockets hold."""
+        ...
+
+    def was_killed_for_memory(self) -> bool | None:
+        """Whether its control group had the kernel kill somebody since it last mattered; `None` without a group."""
+        ...
+
+    def end_for_memory(self, *, by_force: bool) -> None: ...
+
+
+class Watcher:
+    """Started with the first sandbox, asleep while there is none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._some = threading.Event()
+        self._open: dict[int, WatchedSandbox] = {}
+        self._over: dict[int, int] = {}
+        self._process: int | None = None
+
+    def add(self, sandbox: WatchedSandbox) -> None:
+        with self._lock:
+            if self._process != os.getpid():
+                # A fork has the table and not the thread.
+                self._open, self._over = {}, {}
+                self._process = os.getpid()
+                threading.Thread(target=self._work, name="upskill-memory", daemon=True).start()
+            self._open[id(sandbox)] = sandbox
+        self._some.set()
+
+    def remove(self, sandbox: WatchedSandbox) -> None:
+        with self._lock:
+            self._open.pop(id(sandbox), None)
+            self._over.pop(id(sandbox), None)
+            if not self._open:
+                self._some.clear()
+
+    def _work(self) -> None:
+        pause = threading.Event()
+        while True:
+            self._some.wait()
+            pause.wait(INTERVAL_SECONDS)
+            with self._lock:
+                sandboxes = list(self._open.values())
+            self.look(sandboxes)
+
+    def look(self, sandboxes: Iterable[WatchedSandbox]) -> None:
+        children: dict[int, list[int]] | None = None
+        for sandbox in sandboxes:
+            over = sandbox.was_killed_for_memory()
+            if over is None:
+                children = children_of_all() if children is None else children
+                left = sandbox.memory_ceiling - sandbox.outside_processes()
+                over = are_over(tree(sandbox.init_pid, children), left, devices=sandbox.devices)
+            looks = self._over.get(id(sandbox), 0) + 1 if over else 0
+            with self._lock:
+                if id(sandbox) not in self._open:
+                    continue
+                self._over[id(sandbox)] = looks
+            if looks:
+                sandbox.end_for_memory(by_force=looks > PATIENCE)
+
+
+def children_of_all() -> dict[int, list[int]]:
+    """Every process of this machine by its parent."""
+    children: dict[int, list[int]] = {}
+    if not PROC.is_dir():
+        # Not Linux: there is no sandbox here, and without confinement memory is bounded for each process only.
+        return children
+    for name in [path.name for path in PROC.iterdir()]:
+        if name.isdigit():
+            with suppress(OSError, ValueError, IndexError):
+                text = (PROC / name / "stat").read_bytes()
+                parent = int(text[text.rindex(b")") + 2 :].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    return children
+
+
+def tree(first: int, children: dict[int, list[int]]) -> list[int]:
+    found = [first]
+    for process in found:
+        found.extend(children.get(process, ()))
+    return found
+
+
+WATCHER = Watcher()

@@ -9,8 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 
-from upskill.domain.answer import Files
-from upskill.sandbox.contract import CommandResult, Ended, FileRefused, Limits, RefusalKind, SandboxGone
+from upskill.sandbox.contract import CommandResult, Ended, FileRefused, Files, Limits, RefusalKind, SandboxGone
 from upskill.sandbox.init_process.frames import HEADER, pack, unpack
 
 SLACK = 1_048_576

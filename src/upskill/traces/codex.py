@@ -7,10 +7,24 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from upskill.domain.trace import Trace
-from upskill.traces.fields import at, distinct, flag, items, mapping, objects, parsed, string, texts, whole
-from upskill.traces.recording import Reader, Record, Recording, any_record
+from upskill.traces.recording import (
+    Reader,
+    Record,
+    Recording,
+    any_record,
+    at,
+    distinct,
+    flag,
+    items,
+    mapping,
+    objects,
+    parsed,
+    string,
+    texts,
+    whole,
+)
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts
+from upskill.traces.trace import Trace
 
 INJECTED = (
     "# AGENTS.md instructions",

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from upskill.domain.trace import Trace
-from upskill.traces.claude_output import is_stream
-from upskill.traces.fields import as_json, mapping, string, texts, whole
-from upskill.traces.recording import Reader, Record, Recording
+from upskill.traces.claude_code import is_stream
+from upskill.traces.recording import Reader, Record, Recording, as_json, mapping, string, texts, whole
 from upskill.traces.steps import Draft, Drafts
+from upskill.traces.trace import Trace
 
 SPEAKER = re.compile(r"\A\*\*(User|Cursor)\*\*\s*\Z")
 SHOWN = ("stdout", "stderr", "output", "content", "error", "message", "reason")

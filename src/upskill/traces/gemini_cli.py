@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from upskill.domain.trace import Trace
-from upskill.traces.fields import at, mapping, objects, string, texts
-from upskill.traces.recording import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording, at, mapping, objects, string, texts
 from upskill.traces.steps import Draft, Drafts
+from upskill.traces.trace import Trace
 
 INJECTED = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 COMMAND = re.compile(r"\A/[\w:-]+\s*\Z")

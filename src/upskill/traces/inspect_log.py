@@ -10,13 +10,22 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.chat_messages import HARNESS_ROLES, reasoning_of, visible
-from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import at, mapping, objects, parsed, string
-from upskill.traces.recording import LARGEST_DOCUMENT, ZIP, Reader, Recording, has_too_many_parts
-from upskill.traces.unpacking import MEGABYTE
+from upskill.traces.chats import HARNESS_ROLES, Conversation, ToolUse, reasoning_of, visible
+from upskill.traces.recording import (
+    LARGEST_DOCUMENT,
+    MEGABYTE,
+    ZIP,
+    Reader,
+    Recording,
+    at,
+    has_too_many_parts,
+    mapping,
+    objects,
+    parsed,
+    string,
+)
+from upskill.traces.trace import Trace
 
 RECORDER = "inspect"
 END = "submit"

@@ -3,10 +3,23 @@
 from collections.abc import Iterator
 from typing import Any
 
-from upskill.domain.trace import Trace
-from upskill.traces.fields import at, distinct, first_string, items, mapping, objects, string, whole
-from upskill.traces.recording import LOOKED_AT, Reader, Record, Recording, any_record
+from upskill.traces.recording import (
+    LOOKED_AT,
+    Reader,
+    Record,
+    Recording,
+    any_record,
+    at,
+    distinct,
+    first_string,
+    items,
+    mapping,
+    objects,
+    string,
+    whole,
+)
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts
+from upskill.traces.trace import Trace
 
 
 def read_export(recording: Recording) -> Iterator[Trace]:

@@ -1,67 +1,109 @@
-"""The recorders whose recordings can be read, one line each; which of them wrote a file; which files may be recordings.
+"""Recorded work -> `Trace`: the recorders whose recordings can be read, one line each, and which of them wrote a file.
 
-What lies beside a recording and belongs to it is left to its reader.
+Text of no known recorder has no steps, so it is passed on whole. What lies beside a recording and belongs to it is left
+to its reader.
 """
 
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from upskill.errors import UsageError
-from upskill.traces import (
-    aider,
-    atif,
-    chat_messages,
-    claude_code,
-    claude_output,
-    cline,
-    codex,
-    cursor,
-    gemini_cli,
-    inspect_log,
-    openai_responses,
-    opencode,
-    openhands,
-    pi,
-    plain_text,
-    sharegpt,
-    spans,
-    swe_agent,
+from upskill.traces import chats, claude_code, codex, cursor, gemini_cli, inspect_log, opencode, spans
+from upskill.traces.recording import (
+    LONGEST_LINE,
+    LOOKED_AT,
+    ZIP,
+    Clean,
+    Reader,
+    Record,
+    Recording,
+    items,
+    mapping,
+    objects,
+    parsed,
+    unchanged,
 )
-from upskill.traces.fields import items, mapping, objects, parsed
-from upskill.traces.recording import LONGEST_LINE, LOOKED_AT, ZIP, Reader, Record, Recording
+from upskill.traces.trace import Trace
+
+TEXT = "text"
+LARGEST_TEXT = 8_000_000
+"""Characters that are read. What has no structure cannot be cut by worth, and more than this nobody can be given."""
+KEPT_TEXT = 400_000
+"""Characters that are kept: about as much as a large model takes in at once."""
+_BLOCK = 400_000
+_LONGEST_BLOCK = 2_000_000
+_UNCUT = 10**9
+
+
+def read_text(recording: Recording) -> Iterator[Trace]:
+    """One trace without steps; `whole` carries the text."""
+    lines, length = [], 0
+    for line in recording.lines():
+        length += len(line) + 1
+        if length > LARGEST_TEXT:
+            raise UsageError(
+                f"{recording.path}: is plain text of more than {LARGEST_TEXT // 1_000_000} million characters",
+                hint="name the session file that the agent wrote, or only the relevant part of the text",
+            )
+        lines.append(line)
+    text = "\n".join(lines).strip()
+    if length > KEPT_TEXT:
+        recording.note(f"only the first and last {KEPT_TEXT // 2:,} of {length:,} characters were read")
+    yield Trace(recorder=TEXT, steps=(), whole=recording.clean(text, limit=KEPT_TEXT))
+
+
+def cleaned_lines(recording: Recording) -> Iterator[str]:
+    """Every line of a text as it may be kept, streamed in blocks that end at blank lines."""
+    block: list[str] = []
+    size = 0
+    open_keys = 0
+    for line in recording.lines():
+        block.append(line)
+        size += len(line) + 1
+        if line.startswith("-----"):
+            open_keys += line.count("-----BEGIN") - line.count("-----END")
+        if (size >= _BLOCK and not line.strip() and open_keys <= 0) or size >= _LONGEST_BLOCK:
+            yield from _cleaned(recording, block)
+            block, size, open_keys = [], 0, 0
+    if block:
+        yield from _cleaned(recording, block)
+
+
+def _cleaned(recording: Recording, block: list[str]) -> Iterator[str]:
+    lines = recording.clean("\n".join(block), limit=_UNCUT).split("\n")
+    yield from lines
+    # A secret may have been several lines; the lines after it keep their numbers.
+    yield from [""] * (len(block) - len(lines))
+
+
+PLAIN_TEXT = Reader(name=TEXT, title="plain text", read=read_text, in_text=lambda _: True)
+
 
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
-        atif.READER,
         opencode.EXPORT,
-        swe_agent.MINI_READER,
-        swe_agent.READER,
         inspect_log.READER,
         codex.ROLLOUT,
         codex.EXEC,
         gemini_cli.READER,
-        chat_messages.SESSION_READER,
-        pi.READER,
+        chats.SESSION_READER,
         cursor.STREAM,
-        claude_output.STREAM,
+        claude_code.STREAM,
         claude_code.READER,
         opencode.RUN,
         spans.OPENINFERENCE,
         spans.OTEL,
-        openhands.READER,
-        sharegpt.READER,
-        cline.READER,
-        openai_responses.READER,
-        chat_messages.READER,
-        aider.READER,
+        chats.RESPONSES_READER,
+        chats.READER,
         cursor.EXPORT,
-        claude_output.EXPORT,
-        plain_text.READER,
+        claude_code.EXPORT,
+        PLAIN_TEXT,
     )
 }
 """By name. The first that recognises a recording reads it: whoever is easily mistaken for another comes before it."""
@@ -118,7 +160,7 @@ def _in_json(recording: Recording, opening: bytes) -> str:
     if isinstance(first, dict):
         records = [record for _, record in islice(recording.records(), LOOKED_AT)]
     if len(records) <= 1:
-        found = _document_format(recording.document(), recording.path)
+        found = _document_format(recording.document())
         if found:
             recording.is_document = True
             return found
@@ -155,13 +197,13 @@ def _keys(records: Sequence[Record]) -> Iterator[str]:
 
 def _in_text(recording: Recording) -> str:
     lines = [line[:200] for line in islice(recording.lines(), TEXT_LOOKED_AT)]
-    return _first(lambda reader: reader.in_text(lines)) or "text"
+    return _first(lambda reader: reader.in_text(lines)) or TEXT
 
 
-def _document_format(document: Any, path: Path) -> str | None:
+def _document_format(document: Any) -> str | None:
     if isinstance(document, list):
         parts = objects(document[:LOOKED_AT])
-        return _first(lambda reader: reader.in_list(parts, path))
+        return _first(lambda reader: reader.in_list(parts))
     return _first(lambda reader: reader.in_document(mapping(document)))
 
 
@@ -169,9 +211,9 @@ def _first(recognised: Callable[[Reader], bool]) -> str | None:
     return next((name for name, reader in READERS.items() if recognised(reader)), None)
 
 
-ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".eval", ".traj", ".chat.history.md", ".md", ".txt")
+ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".eval", ".md", ".txt")
 SKIPPED = frozenset({".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "site-packages", ".tox", "dist"})
-BESIDE = frozenset({"ui_messages.json", "package.json", "package-lock.json", "tsconfig.json"})
+BESIDE = frozenset({"package.json", "package-lock.json", "tsconfig.json"})
 _RUNS_OF_OURS = (
     frozenset({"run.json", "trials.jsonl"}),
     frozenset({"generate.json", "material.json"}),
@@ -218,3 +260,34 @@ def recordings_below(folder: Path) -> Iterator[Path]:
                 path = below / name
                 if path.is_file():
                     yield path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What was found in one recording."""
+
+    recorder: str
+    """The format, such as `claude-code`; `text` where it is none of the known ones."""
+    traces: tuple[Trace, ...]
+    """One without steps for `text`."""
+    bad_lines: int = 0
+    """Lines left out because they are broken or too long."""
+    notes: tuple[str, ...] = ()
+    """What a person should know: file and line, never content."""
+    size: int = 0
+    """Bytes of content that were read, unpacked, with subagents' files."""
+
+
+def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
+    """Tell the format and read it. Every text in the traces has gone through `clean`, whole, before it was cut.
+
+    Raises `UsageError` where there is nothing to read: no such file, empty, of no known format.
+    """
+    recording = Recording(path, clean=clean)
+    recorder = detect(recording)
+    traces = tuple(trace for trace in READERS[recorder].read(recording) if trace.steps or trace.whole is not None)
+    if not traces:
+        raise UsageError(f"{path}: an empty session of {recorder}", problems=recording.notes)
+    return Reading(
+        recorder=recorder, traces=traces, bad_lines=recording.bad_lines, notes=recording.notes, size=recording.size
+    )

@@ -1,17 +1,179 @@
-"""A file of recorded work, streamed and bounded, and what a reader of such files is. Knows no formats."""
+"""A file of recorded work, streamed and bounded; values of the JSON in it; what a reader of such files is.
+
+Knows no formats. A compressed file of a few kilobytes can unpack to anything. Recordings shrink to a tenth, seldom to a
+hundredth; what shrinks further is hardly a recording, and is read no further than an uncompressed file of ordinary size
+would be.
+"""
 
 import io
-from collections.abc import Callable, Collection, Iterator, Sequence
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.excerpt import cut, joined, tidy
-from upskill.traces.fields import items, objects, parsed
-from upskill.traces.unpacking import MEGABYTE, Unpacked, UnpackingBudget
+from upskill.traces.trace import Trace
+
+_LARGEST_CODE = 2**31
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The object, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """The list, or an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The list with an object for each item, empty where the item is none."""
+    return [mapping(item) for item in items(value)]
+
+
+def at(value: Any, *path: str) -> Any:
+    """What lies below these keys, one after the other; `None` where there is nothing."""
+    for key in path:
+        value = mapping(value).get(key)
+    return value
+
+
+def first_string(record: dict[str, Any], *names: str) -> str:
+    """The first text under one of these names that is not empty."""
+    return next(filter(None, (string(record.get(name)) for name in names)), "")
+
+
+def distinct(records: Iterable[dict[str, Any]], *path: str) -> Iterator[dict[str, Any]]:
+    """The first record of each id, and all that have none. `path` leads to the id."""
+    seen: set[str] = set()
+    for record in records:
+        record_id = string(at(record, *path))
+        if not record_id or record_id not in seen:
+            seen.add(record_id)
+            yield record
+
+
+def string(value: Any) -> str:
+    """The text, or an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def whole(value: Any) -> int | None:
+    """A whole number that an exit code can be, or `None`."""
+    if isinstance(value, int) and not isinstance(value, bool) and -_LARGEST_CODE <= value < _LARGEST_CODE:
+        return value
+    return None
+
+
+def flag(value: Any) -> bool | None:
+    """True or false as recorded, or `None`."""
+    return value if isinstance(value, bool) else None
+
+
+def parsed(text: Any) -> Any:
+    """The value of JSON inside a string; `None` where it is none: no string, broken, too deep, a number too long."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def texts(content: Any) -> str:
+    """The visible text of a message: itself, or its blocks that carry `text`, one below the other."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, dict):
+        content = [content]
+    found = [block if isinstance(block, str) else string(mapping(block).get("text")) for block in items(content)]
+    return "\n".join(text for text in found if text)
+
+
+def blocks(content: Any) -> list[dict[str, Any]]:
+    """The content as blocks, whichever of the two forms it has."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [{"type": "text", "text": block} if isinstance(block, str) else mapping(block) for block in items(content)]
+
+
+def as_json(value: Any) -> str:
+    """The value written as JSON, characters as they are; empty where it is too deep to write."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError, TypeError):
+        return ""
+
+
+MEGABYTE = 1_000_000
+RATIO = 100
+LEAST_ALLOWED = 16 * MEGABYTE
+SECONDS = 10.0
+SECONDS_PER_MEGABYTE = 20.0
+"""Of the file on disk, in CPU time: several times what recordings of that size take."""
+
+
+class UnpackingBudget:
+    """The budget of one file; its clock runs from the beginning. Raises `UsageError` where it is used up."""
+
+    def __init__(self, path: Path, *, on_disk: int, packed: bool, largest: int) -> None:
+        self._path = path
+        self._packed = packed
+        self.most = min(largest, max(LEAST_ALLOWED, RATIO * on_disk)) if packed else largest
+        """Bytes, once unpacked."""
+        self._seconds = SECONDS + SECONDS_PER_MEGABYTE * on_disk / MEGABYTE
+        self._began = time.thread_time()
+
+    def require_size(self, size: int) -> None:
+        if size > self.most:
+            allowed = f"more than {self.most // MEGABYTE:,} MB"
+            if not self._packed:
+                raise UsageError(f"{self._path}: has {allowed}", hint="split it, and name the parts")
+            raise UsageError(f"{self._path}: unpacks to {allowed}, the limit for a file of its size", hint=UNPACK_IT)
+
+    def require_time(self) -> None:
+        if self._packed and time.thread_time() - self._began > self._seconds:
+            limit = f"{self._seconds:.0f} s, the limit for a compressed file of its size"
+            raise UsageError(f"{self._path}: takes longer to read than {limit}", hint=UNPACK_IT)
+
+
+UNPACK_IT = "if you trust its source, unpack it yourself and name the files inside"
+
+
+class Unpacked(io.RawIOBase):
+    """A file compressed with Zstandard, unpacked as it is read. Where it is damaged it ends."""
+
+    def __init__(self, file: BinaryIO, damaged: Callable[[], None]) -> None:
+        import zstandard
+
+        super().__init__()
+        self._file = file
+        # Several frames are usual, and a frame may ask for a window of gigabytes.
+        unpacking = zstandard.ZstdDecompressor(max_window_size=2**27)
+        self._reader = unpacking.stream_reader(file, read_size=2**16, read_across_frames=True)
+        self._error = zstandard.ZstdError
+        self._damaged = damaged
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            # Not `readinto`: that loses what it has unpacked when it comes to the damage.
+            data = self._reader.read1(min(len(buffer), 2**17))
+        except self._error:
+            self._damaged()
+            return 0
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
 
 OBSERVED = 6_000
 """Characters kept of one output or of one call's arguments."""
@@ -269,8 +431,8 @@ class Reader:
     read: Callable[[Recording], Iterator[Trace]]
     in_document: Callable[[Record], bool] = _never
     """Recognises one JSON object."""
-    in_list: Callable[[Sequence[Record], Path], bool] = _never
-    """Recognises one JSON list, by its items and where it lies."""
+    in_list: Callable[[Sequence[Record]], bool] = _never
+    """Recognises one JSON list, by its items."""
     in_lines: Callable[[Sequence[Record]], bool] = _never
     """Recognises JSON lines."""
     in_text: Callable[[Sequence[str]], bool] = _never

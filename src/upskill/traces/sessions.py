@@ -17,8 +17,7 @@ from typing import Any
 from upskill import processes
 from upskill.errors import UpskillError, UsageError
 from upskill.traces import claude_code, codex, gemini_cli, opencode
-from upskill.traces.fields import at, items, mapping, objects, parsed, string
-from upskill.traces.recording import Recording
+from upskill.traces.recording import Recording, at, items, mapping, objects, parsed, string
 
 AGENTS: Mapping[str, str] = {
     reader.name: reader.title for reader in (claude_code.READER, codex.ROLLOUT, gemini_cli.READER, opencode.EXPORT)
@@ -51,16 +50,13 @@ class Session:
     id: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Search:
-    """What was found, newest first, and where was looked, for a person to read."""
+def find_sessions(
+    folder: Path, *, environment: Mapping[str, str], agent: str | None = None
+) -> tuple[list[Session], list[str]]:
+    """The sessions that were recorded in `folder`, newest first, and where was looked, for a person to read.
 
-    sessions: tuple[Session, ...]
-    looked: tuple[str, ...]
-
-
-def find_sessions(folder: Path, *, environment: Mapping[str, str], agent: str | None = None) -> Search:
-    """The sessions that were recorded in `folder`, by any agent or by one of them."""
+    `agent` names one; otherwise sessions of all are looked for.
+    """
     home = Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
     here = _Folder(folder, environment)
     sessions: list[Session] = []
@@ -76,7 +72,7 @@ def find_sessions(folder: Path, *, environment: Mapping[str, str], agent: str | 
         sessions.extend(found)
         looked.append(f"{AGENTS['opencode']}: {where}")
     sessions.sort(key=lambda session: (-session.written_at, str(session.path)))
-    return Search(sessions=tuple(sessions), looked=tuple(looked))
+    return sessions, looked
 
 
 def agent_named(name: str) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from upskill.domain.trace import Call, Observation, Source, Step, Subtrace, Trace
 from upskill.traces.excerpt import looks_failed, tidy
-from upskill.traces.fields import as_json, mapping, string
-from upskill.traces.recording import OBSERVED, READ, SAID, Recording
+from upskill.traces.recording import OBSERVED, READ, SAID, Recording, as_json, mapping, string
+from upskill.traces.trace import Call, Observation, Source, Step, Subtrace, Trace
 
 COMMANDS = ("command", "cmd", "script", "code")
 READING = frozenset({"read", "read_file", "readfile", "read_many_files", "notebookread", "view_file", "cat"})

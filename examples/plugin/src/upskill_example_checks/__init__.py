@@ -9,7 +9,7 @@ import json
 import random
 from pathlib import Path
 
-from upskill.checks.plugin import FileRefused, Finding, Inspection, Json, Limits, Mount, SandboxSpec
+from upskill.core.checks.plugin import FileRefused, Finding, Inspection, Json, Limits, Mount, SandboxSpec
 
 HARNESS = Path(__file__).parent / "harness"
 SECONDS = 60

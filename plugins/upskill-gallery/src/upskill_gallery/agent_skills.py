@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from upskill.checks.plugin import (
+from upskill.core.checks.plugin import (
     CommandResult,
     FileRefused,
     Files,

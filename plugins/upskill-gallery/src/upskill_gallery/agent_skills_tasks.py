@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
-from upskill.checks.plugin import Files
+from upskill.core.checks.plugin import Files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

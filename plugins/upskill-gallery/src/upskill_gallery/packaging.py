@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from upskill.checks.plugin import (
+from upskill.core.checks.plugin import (
     CommandResult,
     FileRefused,
     Files,

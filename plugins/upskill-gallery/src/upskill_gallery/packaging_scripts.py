@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from upskill.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
+from upskill.core.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
 from upskill_gallery.packaging import ENVIRONMENT, UV, Failed, read_toml, run
 from upskill_gallery.packaging_index import index_wheels
 from upskill_gallery.toolchain import PYTHON, toolchain

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from upskill.checks.plugin import (
+from upskill.core.checks.plugin import (
     CommandResult,
     FileRefused,
     Files,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from upskill.checks.plugin import Json
+from upskill.core.checks.plugin import Json
 from upskill_gallery.workflow_expressions import as_text
 from upskill_gallery.workflow_parts import mapping
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from upskill.checks.plugin import Json
+from upskill.core.checks.plugin import Json
 
 MOST_CHARACTERS = 20_000
 MOST_DEPTH = 50

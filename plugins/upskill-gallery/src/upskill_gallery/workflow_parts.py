@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal
 
-from upskill.checks.plugin import Json
+from upskill.core.checks.plugin import Json
 from upskill_gallery.workflow_expressions import Scope, as_text, interpolate
 
 MOST_COMBINATIONS = 8

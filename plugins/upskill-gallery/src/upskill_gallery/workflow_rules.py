@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from upskill.checks.plugin import Json
+from upskill.core.checks.plugin import Json
 from upskill_gallery.workflow_expressions import ExpressionError, Scope, as_text, expressions_in, interpolate, is_true
 from upskill_gallery.workflow_parts import RunnerStopped, mapping, needed, steps_of
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from upskill.checks.plugin import FileRefused, Files, Json, Sandbox
+from upskill.core.checks.plugin import FileRefused, Files, Json, Sandbox
 from upskill_gallery.workflow_actions import CHECKOUT, DOWNLOAD, UPLOAD, bare_path, checked_out, downloaded
 from upskill_gallery.workflow_expressions import Scope, as_text, condition, interpolate, resolve
 from upskill_gallery.workflow_parts import (

@@ -7,7 +7,7 @@ import re
 
 import yaml
 
-from upskill.checks.plugin import Json
+from upskill.core.checks.plugin import Json
 
 MOST_BYTES = 64 * 1024
 MOST_DEPTH = 40

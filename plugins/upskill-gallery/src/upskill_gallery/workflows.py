@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from upskill.checks.plugin import FileRefused, Files, Finding, Inspection, Json, Limits, Need, Sandbox, SandboxSpec
+from upskill.core.checks.plugin import FileRefused, Files, Finding, Inspection, Json, Limits, Need, Sandbox, SandboxSpec
 from upskill_gallery.toolchain import INSIDE, ToolchainMissing, toolchain
 from upskill_gallery.workflow_actions import bare_path
 from upskill_gallery.workflow_expressions import ExpressionError, as_text

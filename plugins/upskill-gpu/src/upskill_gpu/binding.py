@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from upskill.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
+from upskill.core.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
 from upskill_gpu.toolchain import HARNESS, ToolchainMissing
 
 FILE = "torch-ext/torch_binding.cpp"

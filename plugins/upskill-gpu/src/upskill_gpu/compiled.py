@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from upskill.checks.plugin import CommandResult, Finding, Inspection, Json, Limits, Sandbox, SandboxSpec
+from upskill.core.checks.plugin import CommandResult, Finding, Inspection, Json, Limits, Sandbox, SandboxSpec
 from upskill_gpu.toolchain import Compiler, compiler
 
 SECONDS = 60

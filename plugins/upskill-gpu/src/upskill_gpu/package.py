@@ -8,7 +8,7 @@ import ast
 import json
 from collections.abc import Iterator, Mapping
 
-from upskill.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
+from upskill.core.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
 from upskill_gpu.toolchain import HARNESS, PYTHON, toolchain
 
 SECONDS = 20

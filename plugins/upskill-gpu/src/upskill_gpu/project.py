@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 
-from upskill.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
+from upskill.core.checks.plugin import Finding, Inspection, Json, Limits, SandboxSpec
 from upskill_gpu.build_rules import HEADERS, KernelTable, kernels_of, problems_of
 from upskill_gpu.toolchain import HARNESS, PYTHON, toolchain
 

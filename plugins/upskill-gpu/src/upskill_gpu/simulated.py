@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from upskill.checks.plugin import FileRefused, Finding, Inspection, Json, Limits, Sandbox, SandboxSpec
+from upskill.core.checks.plugin import FileRefused, Finding, Inspection, Json, Limits, Sandbox, SandboxSpec
 from upskill_gpu.kernel_source import NotAKernel, require_kernel
 from upskill_gpu.launches import Array, Launch
 from upskill_gpu.tasks import TASKS, Task

@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from upskill.checks.plugin import Mount
+from upskill.core.checks.plugin import Mount
 
 VARIABLE = "GALLERY_TOOLS"
 """Names the folder if it is not `build/gallery` of this repository. upskill would read `UPSKILL_…` as a setting."""

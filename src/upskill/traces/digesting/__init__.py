@@ -8,22 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from upskill.domain.text import estimated_tokens
-from upskill.domain.trace import Step, Trace
-from upskill.domain.trace_digest import Finding, Part, TraceDigest, TraceSummary
-from upskill.traces.digesting.dead_ends import NEVER_PASSED, find_dead_ends
-from upskill.traces.digesting.facts import find_facts
-from upskill.traces.digesting.fixes import chain_failures, find_fixes
-from upskill.traces.digesting.merging import Merger
-from upskill.traces.digesting.passages import Passages
-from upskill.traces.digesting.proofs import CLAIMED, find_proofs
-from upskill.traces.digesting.requests import TASK_POINTS, find_requests
+from upskill.core.nouns.text import estimated_tokens
+from upskill.traces.digesting.failures import NEVER_PASSED, chain_failures, find_dead_ends, find_fixes
+from upskill.traces.digesting.findings import CLAIMED, TASK_POINTS, Passages, find_facts, find_proofs, find_requests
 from upskill.traces.digesting.work import Work, with_subagents, work_of
-from upskill.traces.digesting.writing import fill
+from upskill.traces.digesting.writing import Merger, fill
 from upskill.traces.excerpt import generalising, one_line, plain
-from upskill.traces.plain_text import RECORDER
-from upskill.traces.readers import title_of
+from upskill.traces.readers import TEXT, title_of
 from upskill.traces.recording import Clean, unchanged
+from upskill.traces.trace import Finding, Part, Step, Trace, TraceDigest, TraceSummary
 
 DEFAULT_BUDGET = 6_000
 SMALLEST_BUDGET = 300
@@ -60,15 +53,15 @@ class Digester:
 
     def add_text(self, lines: Iterable[str], *, name: str) -> TraceSummary:
         """Take in a text that no recorder wrote."""
-        self._begin(name, RECORDER)
+        self._begin(name, TEXT)
         # Four fifths of the budget, in characters: the rest is for the header and the marks of a quotation.
         passages = Passages(trace=self._count, generalise=generalising(None), whole_chars=self.budget * 16 // 5)
         passages.add(lines)
         self._merger.add(_cleaned(finding, self._clean) for finding in passages.findings())
         return TraceSummary(
             name=name,
-            recorder=RECORDER,
-            title=title_of(RECORDER),
+            recorder=TEXT,
+            title=title_of(TEXT),
             tokens=estimated_tokens(passages.chars),
         )
 

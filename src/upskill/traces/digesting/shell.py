@@ -1,27 +1,22 @@
 """The simple commands of a shell command line, enough to recognise a rerun and to know a check from a look around.
 
-Knows no traces. Not a parser of any shell: what it cannot split it takes as words.
+Knows no traces. What cannot be split is taken as words.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+from upskill.core.checks.shell_commands import SHELLS, program_and_arguments, script_of
+from upskill.core.shell import Document, Operator, Token, Word, tokens_of
 
 _LONGEST = 4_000
 _DEEPEST = 3
 
-_WRAPPERS = {
-    *("sudo", "time", "env", "nohup", "exec", "command", "xvfb-run", "stdbuf", "unbuffer", "builtin", "npx"),
-    *("do", "then", "else", "if", "while", "!", "{"),
-}
-_WRAPPERS_WITH_NUMBER = {"timeout", "nice", "ionice", "gtimeout"}
-_RUNNERS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec"), ("pnpm", "exec")}
-_SHELLS = {"bash", "sh", "zsh", "dash", "fish"}
 _SILENT = {
     *("cd", "pushd", "popd", "export", "unset", "source", ".", "set", "ulimit", "umask", "sleep", "true", "echo"),
     *("printf", "pwd", "wait", "clear", "history", "alias", "shopt", "trap", "exit"),
-    *("for", "done", "fi", "}", "case", "esac"),
 }
 """Steps of a command line that are never what it is about."""
 _LOOKS = {
@@ -137,35 +132,48 @@ def only_looks(command: str) -> bool:
 
 def _take_apart(command: str, *, depth: int) -> list[SimpleCommand]:
     found: list[SimpleCommand] = []
-    words: list[str] = []
+    words: list[Word] = []
+    nested: list[str] = []
     before = ""
-    tokens = list(_tokens(_HEREDOC.sub(r"\3", command)))
-    for position, token in enumerate([*tokens, ";"]):
-        if token not in _OPERATORS:
+    tokens = [token for token in _without_redirections(tokens_of(command).tokens) if not isinstance(token, Document)]
+    for position, token in enumerate([*tokens, Operator(";")]):
+        if isinstance(token, Word):
             words.append(token)
+            nested += token.nested
             continue
+        operator = _SAME.get(token.text, token.text)
         # What reads the output of another command only looks at it; `yes |` alone is not what a line is about.
         if words and not (before == "|" and found and found[-1].program != "yes"):
-            masked = token in {"|", "||"} or (token == ";" and position < len(tokens))
+            masked = operator in {"|", "||"} or (operator == ";" and position < len(tokens))
             found.extend(_simple(words, masked=masked, depth=depth))
-        words, before = [], token
+        for inner in nested if depth < _DEEPEST else ():
+            found.extend(_take_apart(inner, depth=depth + 1))
+        words, nested, before = [], [], operator
     return found
 
 
-_OPERATORS = {";", "&&", "||", "|", "(", ")"}
+_SAME = {"&": ";", "\n": ";", ";;": ";", "|&": "|"}
 
 
-def _simple(words: list[str], *, masked: bool, depth: int) -> list[SimpleCommand]:
-    words = _unwrapped(words)
+def _without_redirections(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Without what redirects a command, and the file that it names."""
+    names_file = False
+    for token in tokens:
+        if isinstance(token, Operator) and token.is_redirection:
+            names_file = True
+            continue
+        if not (names_file and isinstance(token, Word)):
+            yield token
+        names_file = False
+
+
+def _simple(written: list[Word], *, masked: bool, depth: int) -> list[SimpleCommand]:
+    words = program_and_arguments(written)
     if not words:
         return []
     program = _program(words[0])
-    if program in _SHELLS and depth < _DEEPEST:
-        inner = _inline_script(words)
-        if inner is not None:
-            return _take_apart(inner, depth=depth + 1)
-    if program == "python" and len(words) > 2 and words[1] == "-m":
-        words, program = words[2:], _program(words[2])
+    if program in SHELLS and depth < _DEEPEST and (inner := script_of(words)) is not None:
+        return _take_apart(inner, depth=depth + 1)
     if not program or program in _SILENT:
         return []
     rest = [word for word in words[1:] if not _NOISE.fullmatch(word)]
@@ -183,21 +191,6 @@ def _simple(words: list[str], *, masked: bool, depth: int) -> list[SimpleCommand
     return [SimpleCommand(head=head[:120], words=about, program=program, masked=masked, asks=asks)]
 
 
-def _unwrapped(words: list[str]) -> list[str]:
-    while words:
-        if re.fullmatch(r"[A-Za-z_]\w*=.*", words[0], re.DOTALL) or words[0] in _WRAPPERS:
-            words = words[1:]
-        elif words[0] in _WRAPPERS_WITH_NUMBER:
-            words = words[1:]
-            while words and re.fullmatch(r"-\S*|\d+[smhd]?", words[0]):
-                words = words[1:]
-        elif tuple(words[:2]) in _RUNNERS and len(words) > 2:
-            words = words[2:]
-        else:
-            return words
-    return words
-
-
 def _program(word: str) -> str:
     """The name of a program without folder, version and ending: `/usr/bin/python3.11` is `python`."""
     name = word.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
@@ -209,41 +202,3 @@ def _about(word: str) -> str:
     word = re.sub(r"::.*|:\d+(?::\d+)?$", "", word, flags=re.DOTALL)
     word = re.split(r"[=<>~!]=|@(?=[\d^~])|\[", word, maxsplit=1)[0]
     return word.removeprefix("./").rstrip("/")
-
-
-def _inline_script(words: list[str]) -> str | None:
-    for index, word in enumerate(words[1:], start=1):
-        if re.fullmatch(r"-\w*c", word):
-            return words[index + 1] if index + 1 < len(words) else None
-        if not word.startswith("-"):
-            return None
-    return None
-
-
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n[ \t]*\2[ \t]*(?=\n|$|\))|\Z)", re.DOTALL)
-
-
-_TOKEN = re.compile(
-    r"""(?xs)
-      (?P<skipped>[ \t\r]+ | \\\n | \#[^\n]* | (?:\d*[<>]|&>)[<>&|\ ]*[^\ \t\n;|&()]*)
-    | (?P<operator>&& | \|[|&]? | [;&()\n])
-    | (?P<word>(?:[^\ \t\r\n;|&()<>'"\\] | \\.? | '[^']*'? | "(?:[^"\\]|\\.?)*"?)+)
-    """
-)
-_QUOTED = re.compile(r"""(?s)'([^']*)'?|"((?:[^"\\]|\\.?)*)"?|\\(.)""")
-
-
-def _tokens(command: str) -> Iterator[str]:
-    """Words without their quotes, and operators. Redirections are left out. An open quote ends with the text."""
-    for match in _TOKEN.finditer(command):
-        if operator := match["operator"]:
-            yield {"&": ";", "\n": ";", "|&": "|"}.get(operator, operator)
-        elif match["word"]:
-            yield _QUOTED.sub(_unquoted, match["word"])
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    single, double, escaped = match.groups()
-    if double is not None:
-        return re.sub(r'\\(["\\$`])', r"\1", double)
-    return (single or "") if escaped is None else escaped.strip("\n")

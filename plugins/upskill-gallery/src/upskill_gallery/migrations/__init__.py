@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from upskill.checks.plugin import CommandResult, Finding, Inspection, Json
+from upskill.core.checks.plugin import CommandResult, Finding, Inspection, Json
 from upskill_gallery.migrations import server, task
 from upskill_gallery.migrations.rules import difference, violations
 

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 
-from upskill.checks.plugin import Inspection, Limits, Mount, SandboxSpec
+from upskill.core.checks.plugin import Inspection, Limits, Mount, SandboxSpec
 from upskill_gallery.toolchain import PYTHON, ToolchainMissing, toolchain
 
 HARNESS = Path(__file__).parent / "harness"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from upskill.checks.plugin import Json
+from upskill.core.checks.plugin import Json
 
 SCHEMA_FILE = "schema.sql"
 """The file of the case with the tables as they are, which the model sees too."""

@@ -1,0 +1,1 @@
+"""Codex, Claude Code and opencode as harnesses, each behind one adapter."""

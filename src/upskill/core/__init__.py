@@ -1,0 +1,1 @@
+"""Stands under every feature and imports none of them."""

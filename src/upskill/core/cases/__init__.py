@@ -1,0 +1,1 @@
+"""Case files, their families and splits, and the qualification of cases before a student gets them."""

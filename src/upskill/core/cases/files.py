@@ -1,0 +1,300 @@
+"""Case files: our own shapes, read strictly, and the community's `evals.json`, read with everything kept.
+
+Which kinds of check exist is not known here: a function that finds problems in a check is handed in.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args
+
+from upskill.atomic_file import write_atomically
+from upskill.core.cases.family import family_problem
+from upskill.core.cases.foreign_cases import foreign_case, is_foreign
+from upskill.core.foreign_json import read_json
+from upskill.core.nouns import Case, Check
+from upskill.core.nouns.case import CaseUse, Json
+from upskill.core.nouns.skill import (
+    META_FILE,
+    SKILL_FILE,
+    answer_as_json,
+    files_as_json,
+    read_answer,
+    read_answers,
+    read_files,
+)
+from upskill.core.nouns.text import count, on_one_line, whole_characters
+from upskill.core.skills.skill_files import require_inside, skill_invalid
+from upskill.errors import EngineError, UsageError
+
+CheckProblems = Callable[[Check], list[str]]
+
+_LIST_KEYS = ("cases", "tests", "evals")
+_CASE_KEYS = (
+    "id",
+    "input",
+    "prompt",
+    "files",
+    "expected",
+    "checks",
+    "reference",
+    "wrong",
+    "use",
+    "family",
+    "passage",
+    "extra",
+)
+_USES: tuple[CaseUse, ...] = get_args(CaseUse)
+_MOST_ID_CHARACTERS = 100
+_SLOW_SECONDS = 0.5
+_MOST_SLOW_SECONDS = 5.0
+"""Processor time for checks that take more than `_SLOW_SECONDS` each to look at: an ordinary file has none."""
+_EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
+
+_TOO_SLOW = "simplify their schemas and patterns"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseFile:
+    """The cases of one file, and where they came from."""
+
+    path: Path
+    cases: tuple[Case, ...]
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    """What else a foreign file holds beside its cases."""
+
+
+def read_skill_cases(folder: Path, *, check_problems: CheckProblems) -> CaseFile | None:
+    """The cases that travel with a skill: `skill_meta.json` first, then `evals/evals.json`; `None` if neither."""
+    folder = folder.parent if folder.name == SKILL_FILE else folder
+    meta = folder / META_FILE
+    if meta.is_file():
+        require_inside(folder, meta)
+        value = _load(meta)
+        if not isinstance(value, dict) or any(value.get(key) not in (None, []) for key in ("cases", "tests")):
+            if isinstance(value, dict):
+                value.pop("evals", None)  # in our own file this is provenance, not another list of cases
+            return _read(meta, value, check_problems)
+        lists = [key for key, entry in value.items() if key not in _LIST_KEYS and isinstance(entry, list) and entry]
+        if near := get_close_matches("cases", lists, n=1, cutoff=0.75):
+            raise skill_invalid(f"{meta}: the cases cannot be read", [_unknown(near[0], ["cases"])], hint=_EXAMPLE)
+    evals = folder / "evals" / "evals.json"
+    if not evals.is_file():
+        return None
+    require_inside(folder, evals)
+    return read_case_file(evals, check_problems=check_problems)
+
+
+def read_case_file(path: Path, *, check_problems: CheckProblems) -> CaseFile:
+    """Read a case file of any known shape. Raises `SkillInvalid` with every problem found."""
+    try:
+        is_file = path.is_file()
+    except OSError:  # a name no file system could hold
+        is_file = False
+    if not is_file:
+        hint = "a case file is JSON; see docs/reference/files.md"
+        raise UsageError(f"{on_one_line(str(path))}: no such file", hint=hint)
+    return _read(path, _load(path), check_problems)
+
+
+def cases_as_json(cases: Iterable[Case]) -> list[Json]:
+    """Cases in our own shape, for a case file or for `skill_meta.json`."""
+    items: list[Json] = []
+    for case in cases:
+        item: dict[str, Any] = {"id": case.id, "input": case.prompt}
+        if case.files:
+            item["files"] = files_as_json(case.files)
+        item["checks"] = [{check.kind: check.spec} for check in case.checks]
+        if case.reference is not None:
+            item["reference"] = answer_as_json(case.reference)
+        if case.wrong:
+            item["wrong"] = [answer_as_json(answer) for answer in case.wrong]
+        if case.use is not None:
+            item["use"] = case.use
+        if case.family is not None:
+            item["family"] = case.family
+        if case.passage is not None:
+            item["passage"] = case.passage
+        if case.extra:
+            item["extra"] = dict(case.extra)
+        items.append(item)
+    return items
+
+
+def write_case_file(path: Path, cases: Iterable[Case]) -> None:
+    """Write cases in our own shape; reading them back gives equal cases."""
+    items = cases_as_json(cases)
+    try:
+        write_atomically(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    except OSError as error:
+        raise EngineError(f"{path}: the cases cannot be written to it ({error.strerror})") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: these cases cannot be written as JSON: {on_one_line(str(error))}") from None
+
+
+def _load(path: Path) -> Json:
+    try:
+        return read_json(path)
+    except ValueError as error:
+        raise skill_invalid(f"{path}: the cases cannot be read", [str(error)]) from None
+
+
+def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
+    foreign = is_foreign(value, path.name)
+    problems: list[str] = []
+    items, beside = _items(value, problems)
+    if not foreign and path.name != META_FILE:
+        problems[:0] = [_unknown(key, ["cases"]) for key in beside]
+    check_problems = _within_time(check_problems, path)
+    cases: list[Case] = []
+    seen: dict[str, int] = {}
+    for index, item in enumerate(items, 1):
+        if not isinstance(item, dict):
+            problems.append(f"case {index}: must be an object with `input` and `expected`")
+            continue
+        case_problems: list[str] = []
+        case = (foreign_case if foreign else _own_case)(item, case_problems)
+        where = f"case {index} ({case.id[:40]})" if case.id else f"case {index}"
+        case_problems += _case_problems(case, check_problems)
+        if not case.id and not case_problems:
+            # Named by its content, so that the name survives reordering the file.
+            case = replace(case, id=f"case-{case.digest[:12]}")
+        if case.id and (first := seen.setdefault(case.id, index)) != index:
+            case_problems.append(f"has the same id as case {first}, `{case.id[:40]}`")
+        problems += [f"{where}: {problem}" for problem in case_problems]
+        cases.append(case)
+    if not items and not problems:
+        problems.append("it has no cases")
+    if problems:
+        raise skill_invalid(f"{path}: {count(len(problems), 'problem')} in the cases", problems, hint=_EXAMPLE)
+    return CaseFile(path=path, cases=tuple(cases), extra=beside if foreign else {})
+
+
+def _within_time(check_problems: CheckProblems, path: Path) -> CheckProblems:
+    """The same function, which refuses the file once its slow checks together have taken too long."""
+    spent = 0.0
+
+    def problems(check: Check) -> list[str]:
+        nonlocal spent
+        began = time.thread_time()
+        found = check_problems(check)
+        took = time.thread_time() - began
+        spent += took if took > _SLOW_SECONDS else 0.0
+        if spent > _MOST_SLOW_SECONDS:
+            raise skill_invalid(f"{path}: the checks of these cases take too long to read", found, hint=_TOO_SLOW)
+        return found
+
+    return problems
+
+
+def _items(value: Json, problems: list[str]) -> tuple[list[Json], dict[str, Json]]:
+    """The list of cases in a file, and what stands beside it."""
+    if isinstance(value, list):
+        return value, {}
+    if not isinstance(value, dict):
+        problems.append('must be a list of cases, or {"cases": […]}')
+        return [], {}
+    beside = {key: entry for key, entry in value.items() if key not in _LIST_KEYS}
+    given = [key for key in _LIST_KEYS if value.get(key) not in (None, [])]
+    if len(given) > 1:
+        problems.append(f"has both `{given[0]}` and `{given[1]}`, which mean the same")
+    for key in given:
+        found = value[key]
+        if isinstance(found, list):
+            return found, beside
+        problems.append(f"`{key}` must be a list")
+    if not any(key in value for key in _LIST_KEYS):
+        problems.append("it has no key `cases`")
+    return [], beside
+
+
+def _unknown(key: str, known: Iterable[str]) -> str:
+    near = get_close_matches(key, list(known), n=1)
+    return f"`{key[:40]}` is not a known key" + (f"; did you mean `{near[0]}`?" if near else "")
+
+
+def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
+    problems += [_unknown(key, _CASE_KEYS) for key in item if key not in _CASE_KEYS]
+    if "input" in item and "prompt" in item:
+        problems.append("has both `input` and `prompt`, which mean the same")
+    prompt = item.get("input", item.get("prompt"))
+    raw_id = item.get("id")
+    if raw_id is not None and (isinstance(raw_id, bool) or not isinstance(raw_id, str | int)):
+        problems.append("`id` must be a string or a whole number")
+        raw_id = None
+    if not isinstance(prompt, str):
+        problems.append("`input` must be a string" if prompt is not None else "has no `input`")
+        prompt = ""
+    elif not prompt.strip():
+        problems.append("`input` is empty")
+    extra = item.get("extra", {})
+    if not isinstance(extra, dict):
+        problems.append("`extra` must be an object")
+        extra = {}
+    use = item.get("use")
+    if use is not None and use not in _USES:
+        problems.append(f"`use` must be one of {', '.join(_USES)}")
+    family = item.get("family")
+    if family is not None and (problem := family_problem(family)) is not None:
+        problems.append(problem)
+    passage = item.get("passage")
+    if passage is not None and (not isinstance(passage, str) or not passage.strip()):
+        problems.append("`passage` must be a non-empty string")
+    return Case(
+        id="" if raw_id is None else str(raw_id),
+        prompt=prompt,
+        checks=(*_expected_checks(item, problems), *_listed_checks(item, problems)),
+        files=read_files(item.get("files", {}), problems),
+        reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in item else None,
+        wrong=read_answers(item.get("wrong", []), problems, where="`wrong`"),
+        use=next((known for known in _USES if known == use), None),
+        family=family.strip() if isinstance(family, str) else None,
+        passage=passage if isinstance(passage, str) else None,
+        extra=extra,
+    )
+
+
+def _expected_checks(item: dict[str, Json], problems: list[str]) -> Iterator[Check]:
+    expected = item.get("expected", {})
+    if not isinstance(expected, dict):
+        problems.append('`expected` must be an object such as {"contains": "9.0"}')
+        return
+    for kind, spec in expected.items():
+        yield Check(kind=kind, spec=spec)
+
+
+def _listed_checks(item: dict[str, Json], problems: list[str]) -> Iterator[Check]:
+    listed = item.get("checks", [])
+    if not isinstance(listed, list):
+        problems.append('`checks` must be a list such as [{"contains": "9.0"}]')
+        return
+    for number, entry in enumerate(listed, 1):
+        if not isinstance(entry, dict) or len(entry) != 1:
+            problems.append(f'check {number} must be an object with one key, its kind, such as {{"contains": "9.0"}}')
+            continue
+        ((kind, spec),) = entry.items()
+        yield Check(kind=kind, spec=spec)
+
+
+def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
+    if not case.checks:
+        yield "has no checks, so every answer would pass"
+    if len(case.id) > _MOST_ID_CHARACTERS or not case.id.isprintable():
+        yield f"the id must be at most {_MOST_ID_CHARACTERS} printable characters"
+    checks = [[check.kind, check.spec] for check in case.checks]
+    whole = "".join(
+        [
+            case.id,
+            case.prompt,
+            case.family or "",
+            case.passage or "",
+            json.dumps([checks, dict(case.extra)], ensure_ascii=False),
+        ]
+    )
+    if whole_characters(whole) != whole:
+        yield "contains a lone surrogate (half a character), which cannot be sent to a model"
+    for check in case.checks:
+        yield from check_problems(check)

@@ -1,0 +1,143 @@
+"""A case, its checks, and whether it can tell right from wrong. A check is a kind and a spec: no kind is known here."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from upskill.core.nouns.answer import Answer, Files
+from upskill.core.nouns.text import digest_of
+
+CaseUse = Literal["learn", "held-out", "negative"]
+"""`learn`: a practice case; the teacher sees its failures. `held-out`: the teacher never sees it; it counts for the
+verdict. `negative`: an unrelated case; it can only count against the skill."""
+
+State = Literal["qualified", "unproven", "rejected"]
+"""Its checks tell right from wrong; not shown, so it counts and is marked; they do not, so it never counts."""
+
+Label = Literal["recall", "leaks", "saturated", "impossible"]
+"""The case asks for what is word for word in the skill; the prompt gives the answer away; the case always, or never,
+passes without the skill. A label never excludes a case.
+"""
+
+LABELS: tuple[Label, ...] = ("recall", "leaks", "saturated", "impossible")
+LABEL_MEANINGS: dict[Label, str] = {
+    "recall": "asks for what is in the skill, word for word",
+    "leaks": "the prompt gives the answer away",
+    "saturated": "always passes without the skill",
+    "impossible": "never passes without the skill",
+}
+"""The labels explained, for reports."""
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One check of an answer: its kind, and what it asks for, as plain JSON."""
+
+    kind: str
+    spec: Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckOffer:
+    """A kind of check that a teacher may use in the cases it writes."""
+
+    kind: str
+    guidance: str
+    """What the teacher is told about it; empty where the text for another kind covers it."""
+    schema: Mapping[str, Any]
+    """The JSON Schema of a spec."""
+    runs_programs: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One task for a model, with the checks that decide whether it was done."""
+
+    id: str
+    prompt: str
+    checks: tuple[Check, ...]
+    files: Files = field(default_factory=dict)
+    """Files in the model's working folder at the start."""
+    reference: Answer | None = None
+    """A right answer. No model ever sees it."""
+    wrong: tuple[Answer, ...] = ()
+    """Answers that are wrong."""
+    use: CaseUse | None = None
+    """What a generated case is for; `None` for cases that were never split."""
+    family: str | None = None
+    """What it shares with other cases, such as a template, a document or a bug."""
+    passage: str | None = None
+    """The part of the material that holds the answer. Only the ceiling arm shows it to a model."""
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    """Keys of a foreign file that we do not use and do not lose."""
+
+    @property
+    def digest(self) -> str:
+        """Changes with the prompt, the files or any check; the id is only a name."""
+        return digest_of({**self._asked, "checks": [[check.kind, check.spec] for check in self.checks]})
+
+    @property
+    def prompt_digest(self) -> str:
+        """Changes with the prompt and the files, and stays when checks change."""
+        return digest_of(self._asked)
+
+    @property
+    def _asked(self) -> dict[str, object]:
+        files = {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
+        return {"prompt": self.prompt, **({"files": files} if files else {})}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckResult:
+    """The result of one check."""
+
+    kind: str
+    passed: bool
+    saw: str
+    """What the check found, in words."""
+    basis: str | None = None
+    """For a judge: the digest of the check, the judge and the answer."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grade:
+    """The results of all checks of a case on one answer."""
+
+    results: tuple[CheckResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks passed. Without checks it is false."""
+        return bool(self.results) and all(result.passed for result in self.results)
+
+    @property
+    def checks_passed(self) -> int:
+        """Checks that passed."""
+        return sum(result.passed for result in self.results)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reason:
+    """A remark on a case for its author."""
+
+    saw: str
+    """What was found."""
+    change: str = ""
+    """What to change; empty if nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Qualification:
+    """The state of one case before any model answers it."""
+
+    case_id: str
+    state: State
+    labels: tuple[Label, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    mutants: int = 0
+    """Mechanical mutants of the reference that were graded."""
+    slipped: tuple[str, ...] = ()
+    """Mutants that passed, each by what was changed in the reference."""

@@ -1,0 +1,1 @@
+"""Run folders, records, the trial store and the ledger of looks."""

@@ -1,0 +1,1 @@
+"""Skill folders: reading, writing, versions, archives. Knows no feature."""

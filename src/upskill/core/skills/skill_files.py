@@ -1,0 +1,242 @@
+"""The files of a skill folder: which ones a student may see, and where their bytes are. Does not read `SKILL.md`.
+
+Links that stay inside are followed; links that leave, that go round in circles or that lead to the cases are refused.
+"""
+
+import errno
+import hashlib
+import math
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from upskill.core.nouns import SkillFile
+from upskill.core.nouns.skill import (
+    CARD_FILE,
+    EVIDENCE_FILE,
+    EVIDENCE_FILES,
+    NEVER_PART_OF_A_SKILL,
+    NOT_FOR_STUDENTS,
+    name_clashes,
+)
+from upskill.core.nouns.text import on_one_line, whole_characters
+from upskill.errors import EngineError, SkillInvalid
+
+MOST_RECORD_BYTES = 50_000_000
+MOST_LINE_BYTES = 100_000_000
+
+
+def open_plain(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, folder: int | None = None) -> int:
+    """Open an ordinary file. Raises `FileNotFoundError` where there is none, `EngineError` for anything else.
+
+    `folder` is its folder, where that was opened before.
+    """
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        file = os.open(path if folder is None else path.name, flags, mode, dir_fd=folder)
+    except FileNotFoundError:
+        raise
+    except NotADirectoryError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+    except OSError as error:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise not_plain(path) from None
+        what = "opened" if flags & (os.O_WRONLY | os.O_RDWR) else "read"
+        raise EngineError(f"{path}: cannot be {what} ({error.strerror})") from error
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise not_plain(path)
+    return file
+
+
+def read_plain(path: Path, *, most: int = MOST_RECORD_BYTES, folder: int | None = None) -> bytes:
+    """The bytes of an ordinary file. Raises as `open_plain` does, and `EngineError` where there are too many."""
+    with os.fdopen(open_plain(path, folder=folder), "rb") as file:
+        try:
+            data = file.read(most + 1)
+        except OSError as error:
+            raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
+    if len(data) > most:
+        raise EngineError(f"{path}: is larger than {most // 1_000_000} MB", hint="this file was not written by a run")
+    return data
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """The lines of an ordinary file, one at a time, each with its end. Raises as `read_plain` does."""
+    with os.fdopen(open_plain(path), "rb") as file:
+        number = 0
+        while line := file.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MOST_LINE_BYTES:
+                raise EngineError(
+                    f"{path}: line {number} is larger than {MOST_LINE_BYTES // 1_000_000} MB",
+                    hint="this line was not written by a run",
+                )
+            yield line
+
+
+def is_spending(*amounts: float | None) -> bool:
+    """Whether amounts can have been spent: one below zero, or that is no number, would take a cap away."""
+    return all(amount is None or 0 <= amount < math.inf for amount in amounts)
+
+
+def not_plain(path: Path) -> EngineError:
+    """The refusal of a link, a pipe or the like in a folder that upskill wrote, or a stranger."""
+    what = "a link" if path.is_symlink() else "not an ordinary file with one name"
+    return EngineError(
+        f"{path}: cannot be read or written: it is {what}, which upskill never creates there",
+        hint="check where this folder came from; nothing was written",
+    )
+
+
+MOST_FILES = 10_000
+MOST_BYTES = 1_000_000_000
+MOST_DEPTH = 20
+MOST_PROBLEMS = 100
+_EVIDENCE_MARK = b'"upskill.evidence/'
+_HEAD_BYTES = 200
+
+
+class FoundFile(NamedTuple):
+    """A file of a skill: its name inside the skill, with forward slashes, and where its bytes are."""
+
+    path: str
+    source: Path
+
+
+def find_files(root: Path, problems: list[str]) -> list[FoundFile]:
+    """All files of a skill, sorted by name. `root` must be resolved; what is refused is told in `problems`."""
+    walk = _Walk(root=root, problems=problems)
+    walk.enter(root, PurePosixPath(), frozenset({root}))
+    problems += [
+        f"{path}: differs from {other} only by case, which not every file system supports"
+        for other, path in name_clashes(file.path for file in walk.found)
+    ]
+    return sorted(walk.found)
+
+
+def describe(file: FoundFile, problems: list[str]) -> SkillFile:
+    """The size and digest of a file's bytes."""
+    try:
+        with file.source.open("rb") as opened:
+            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+            info = os.fstat(opened.fileno())
+    except OSError as error:
+        problems.append(f"{file.path}: cannot be read ({error.strerror})")
+        return SkillFile(path=file.path, size=0, sha256="")
+    executable = os.name != "nt" and bool(info.st_mode & stat.S_IXUSR)
+    return SkillFile(path=file.path, size=info.st_size, sha256=sha256, executable=executable)
+
+
+@dataclass(slots=True)
+class _Walk:
+    root: Path
+    problems: list[str]
+    found: list[FoundFile] = field(default_factory=list)
+    entries: int = 0
+    total_bytes: int = 0
+
+    def enter(self, folder: Path, inside: PurePosixPath, above: frozenset[Path]) -> None:
+        """Look at everything in a folder, which is a real path. `above` are the folders on the way here."""
+        if len(inside.parts) > MOST_DEPTH:
+            self.problems.append(f"{inside}: nested more than {MOST_DEPTH} folders deep")
+            return
+        try:
+            with os.scandir(folder) as children:
+                names = sorted(child.name for child in islice(children, MOST_FILES + 1))
+        except OSError as error:
+            self.problems.append(f"{inside}: cannot be listed ({error.strerror})")
+            return
+        for name in names:
+            self.entries += 1
+            self._require_bounds()
+            hidden = not inside.parts and name.casefold() in NOT_FOR_STUDENTS
+            if not hidden and name not in NEVER_PART_OF_A_SKILL:
+                try:
+                    self._look_at(folder / name, inside / name, above)
+                except OSError as error:
+                    self.problems.append(f"{inside / name}: {_why(error)}")
+
+    def _look_at(self, path: Path, inside: PurePosixPath, above: frozenset[Path]) -> None:
+        if whole_characters(path.name) != path.name:
+            self.problems.append(f"{inside}: the name is not UTF-8")
+            return
+        real = path
+        if path.is_symlink():
+            real = Path(os.path.realpath(path))
+            if refusal := self._refusal(path, real):
+                self.problems.append(f"{inside}: {refusal}")
+                return
+        info = real.stat()
+        if stat.S_ISDIR(info.st_mode):
+            if real in above:
+                self.problems.append(f"{inside}: a link to a folder that contains it")
+            else:
+                self.enter(real, inside, above | {real})
+        elif stat.S_ISREG(info.st_mode):
+            self.total_bytes += info.st_size
+            self._require_bounds()
+            self.found.append(FoundFile(str(inside), real))
+        else:
+            self.problems.append(f"{inside}: not a file or a folder")
+
+    def _refusal(self, link: Path, real: Path) -> str | None:
+        """Why a link is not followed; `None` if it may be."""
+        if not real.is_relative_to(self.root):
+            return f"a link to a place outside the skill ({link.readlink()})"
+        parts = real.relative_to(self.root).parts
+        if parts and parts[0].casefold() in NOT_FOR_STUDENTS:
+            what = "evidence" if parts[0].casefold() in EVIDENCE_FILES else "cases"
+            return f"a link to the {what}, which models must not see"
+        if not NEVER_PART_OF_A_SKILL.isdisjoint(parts):
+            return f"a link to a file that is not part of the skill ({link.readlink()})"
+        return None
+
+    def _require_bounds(self) -> None:
+        if self.entries > MOST_FILES or self.total_bytes > MOST_BYTES:
+            raise skill_invalid(
+                f"{self.root.name}: this folder is too large for a skill",
+                [*self.problems, f"more than {MOST_FILES:,} files and folders, or {MOST_BYTES // 1_000_000:,} MB"],
+                hint="check the folder; a skill usually has only a few files",
+            )
+
+
+def foreign_evidence(root: Path) -> str | None:
+    """A file that is named like evidence and that upskill did not write; `None` where there is none."""
+    try:
+        with os.fdopen(open_plain(root / EVIDENCE_FILE), "rb") as file:
+            return None if _EVIDENCE_MARK in file.read(_HEAD_BYTES) else EVIDENCE_FILE
+    except FileNotFoundError:
+        return CARD_FILE if (root / CARD_FILE).is_file() else None
+    except EngineError:
+        return EVIDENCE_FILE
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ENOENT:
+        return "a broken link"
+    if error.errno == errno.ELOOP:
+        return "a link to itself"
+    return f"cannot be read ({error.strerror})"
+
+
+def require_inside(folder: Path, path: Path) -> None:
+    """Raise `SkillInvalid` where a link leads from this path, which the folder of a skill holds, out of that folder."""
+    if not (real := path.resolve()).is_relative_to(folder.resolve()):
+        raise skill_invalid(
+            f"{path}: was not read",
+            [f"{path.relative_to(folder)}: a link to a place outside the skill ({real})"],
+            hint="replace the link with the file, or name a case file with -t FILE",
+        )
+
+
+def skill_invalid(message: str, problems: Sequence[str], *, hint: str | None = None) -> SkillInvalid:
+    """The error for a skill or a case file that cannot be used, with every problem found in it."""
+    shown = [on_one_line(problem) for problem in problems[:MOST_PROBLEMS]]
+    if len(problems) > MOST_PROBLEMS:
+        shown.append(f"and {len(problems) - MOST_PROBLEMS:,} more")
+    return SkillInvalid(on_one_line(message), problems=shown, hint=None if hint is None else on_one_line(hint))

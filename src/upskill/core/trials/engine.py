@@ -1,0 +1,225 @@
+"""Runs a plan on Inspect: one task per student, one sample per trial, in planned order.
+
+Knows nothing about what becomes of the trials: each is handed to `record` as it ends.
+"""
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from upskill.core.models.client import as_outside_a_notebook
+from upskill.core.nouns import Outage, RunEnd, Student, Trial, harness_info
+from upskill.core.trials.interrupt import second_interrupt_ends_at_once
+from upskill.core.trials.request import Requests
+from upskill.core.trials.trial_run import TrialRun
+from upskill.errors import EngineError
+from upskill.interruption import interrupt, run_interruptibly
+
+if TYPE_CHECKING:
+    from inspect_ai import Task
+    from inspect_ai.log import EvalLog
+    from inspect_ai.solver import Solver
+
+    from upskill.core.trials.sample_source import PlannedSource
+    from upskill.core.trials.scorer import Find
+
+
+def run_trials(run: TrialRun) -> RunEnd:
+    """Run every trial of the plan. Ctrl-C stops; what has ended by then has been recorded."""
+    with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm:
+        requests = Requests(
+            run.skill,
+            previous=run.previous,
+            harness=run.plan.harness,
+            trial_limits=run.trial_limits,
+        )
+        students = _StudentTasks(run, requests)
+        with requests.harness.solving(run, requests, began=arm) as solver_for:
+            tasks = [students.task(number, one, solver_for) for number, one in enumerate(run.plan.students, 1)]
+            logs = _run_tasks(tasks, logs=run.logs, at_once=run.client.policy.concurrency)
+        students.record_what_was_in_flight()
+        broken = next((log for log in logs if log.status == "error"), None)
+        if broken is not None:
+            raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
+        return RunEnd(
+            interrupted=len(logs) < len(tasks),  # an interrupted engine hands out no log
+            cap=run.client.exhausted if students.were_capped else None,
+            outages=tuple(Outage(model=model, said=said) for model, said in run.client.down.items()),
+        )
+
+
+class _StudentTasks:
+    """The engine's tasks, one per student, and what they share: the record, and the end of the last connection."""
+
+    def __init__(self, run: TrialRun, requests: Requests) -> None:
+        self._run = run
+        self._requests = requests
+        self._sources: list[PlannedSource] = []
+        self._failure: Exception | None = None
+        self._open = {student.name for student in run.plan.students}
+
+    @property
+    def were_capped(self) -> bool:
+        return any(source.was_capped for source in self._sources)
+
+    def task(self, number: int, student: Student, solver_for: "Callable[[Find], Solver]") -> "Task":
+        from inspect_ai import Task
+
+        from upskill.core.trials.claiming import unless_bought_elsewhere
+        from upskill.core.trials.sample_source import PlannedSource
+        from upskill.core.trials.scorer import graded
+
+        run = self._run
+        model = run.client.open(
+            run.endpoints[student.name], temperature=student.temperature, max_output_tokens=student.max_output_tokens
+        )
+        source = PlannedSource(
+            run.schedules[student.name],
+            student=student,
+            requests=self._requests,
+            client=run.client,
+            in_flight=run.client.policy.concurrency,
+            record=self._record,
+            recall=partial(run.recall, student),
+            close=partial(self._close, student.name, model.api.aclose),
+        )
+        self._sources.append(source)
+        return Task(
+            name=f"{run.skill.name}-{number}",
+            dataset=source,
+            solver=unless_bought_elsewhere(solver_for(source.find), source.find, run, student),
+            scorer=graded(source.find, run.grade),
+            model=model,
+            working_limit=run.trial_limits.seconds if harness_info(run.plan.harness).with_tools else None,
+            metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
+        )
+
+    def record_what_was_in_flight(self) -> None:
+        """After the engine has ended. Raises what kept a trial from being recorded, now or earlier."""
+        for source in self._sources:
+            source.record_what_was_in_flight()
+        if self._failure is not None:
+            raise self._failure
+
+    def _record(self, trial: Trial) -> None:
+        try:
+            self._run.record(trial)
+        except KeyboardInterrupt:
+            interrupt()
+        except Exception as error:  # noqa: BLE001 - raised again once the engine has let go
+            # A record that cannot be kept ends the run: trials that nobody can read are not worth buying.
+            self._failure = self._failure or error
+            for source in self._sources:
+                source.stopped = True
+
+    async def _close(self, student: str, close_model: Callable[[], Awaitable[None]]) -> None:
+        await close_model()
+        self._open.discard(student)
+        if not self._open and self._run.close is not None:
+            await self._run.close()
+
+
+def _run_tasks(tasks: "Sequence[Task]", *, logs: Path, at_once: int) -> "Sequence[EvalLog]":
+    from inspect_ai import eval_async
+    from inspect_ai._util.asyncfiles import with_async_fs
+    from inspect_ai.util._display import init_display_type
+
+    init_display_type("none")
+    # Not the engine's own `eval`: in a notebook it wants widgets and changes the event loops of the whole process.
+    work = partial(
+        eval_async,
+        list(tasks),
+        model=None,
+        log_dir=str(logs),
+        log_level="critical",
+        log_realtime=False,
+        log_buffer=100,
+        log_images=False,
+        fail_on_error=False,
+        retry_on_error=0,
+        score_display=False,
+        max_samples=at_once,
+        max_tasks=len(tasks),
+        ctl_server=False,
+        acp_server=False,
+    )
+    try:
+        with as_outside_a_notebook():
+            return run_interruptibly(with_async_fs(work))
+    except KeyboardInterrupt:
+        return []
+
+
+@contextmanager
+def _engine_confined_to(folder: Path) -> Iterator[None]:
+    """The engine keeps traces and scratch files in the user's home and reads `.env` files: here it does neither."""
+    folder = folder.resolve()  # a relative folder would be ignored
+    confined = {
+        "XDG_DATA_HOME": str(folder),
+        "XDG_CACHE_HOME": str(folder),
+        "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(folder),
+        "TMPDIR": str(folder),
+        "PYTHON_DOTENV_DISABLED": "1",
+        "INSPECT_DISPLAY": "none",
+    }
+    before = {name: os.environ.get(name) for name in confined}
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.update(confined)
+    temporary, tempfile.tempdir = tempfile.tempdir, None  # asks TMPDIR anew
+    # On a full disk the engine's trace cannot be written: one clear message is ours to give, not a page of them.
+    complains, logging.raiseExceptions = logging.raiseExceptions, False
+    # Its logs hold every prompt and answer, and it takes no mode for them. Sandboxes have a umask of their own.
+    umask = os.umask(0o077)
+    try:
+        with _engine_parts_replaced():
+            yield
+    finally:
+        os.umask(umask)
+        tempfile.tempdir = temporary
+        logging.raiseExceptions = complains
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _engine_parts_replaced() -> Iterator[None]:
+    from inspect_ai._eval import context
+    from inspect_ai._eval.task import log
+    from inspect_ai.log import _log
+    from inspect_ai.model import _model
+
+    replaced = (
+        # It looks for `.env` files even where it may load none, and waits for a pipe for ever.
+        (context, "init_dotenv", lambda: None),
+        # It asks git about the working folder, and git would run what the configuration of that folder names.
+        (log, "git_context", lambda: None),
+        # It draws frames around every traceback, on the event loop: up to 0.3 s of CPU for a trial that errored.
+        (_log, "format_traceback", _plain_traceback),
+        (_model, "format_traceback", _plain_traceback),
+    )
+    before = [(module, name, getattr(module, name)) for module, name, _ in replaced]
+    for module, name, part in replaced:
+        setattr(module, name, part)
+    try:
+        yield
+    finally:
+        for module, name, part in before:
+            setattr(module, name, part)
+
+
+def _plain_traceback(*error: Any) -> tuple[str, str]:
+    """The text of a traceback, twice: the engine asks for one with colours, too."""
+    from inspect_ai._util.rich import truncate_traceback
+
+    text, _ = truncate_traceback(*error)
+    return text, text

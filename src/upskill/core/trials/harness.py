@@ -1,0 +1,180 @@
+"""What a harness is: how students are asked and work, and what of that makes the identity of a trial."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from upskill.core.nouns import HARNESSES, Arm, Case, Price, Skill, harness_info
+from upskill.core.nouns.progress import Progress
+from upskill.core.trials.agent_setup import AgentProgram
+from upskill.core.trials.trial_limits import TrialLimits
+from upskill.errors import UsageError
+
+if TYPE_CHECKING:
+    from inspect_ai.solver import Solver
+
+    from upskill.core.trials.scorer import Find
+    from upskill.core.trials.trial_run import TrialRun
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmRequest:
+    """What an arm adds to a case."""
+
+    system: str
+    """What the student is told first."""
+    skill: Skill | None = None
+    """The skill whose files lie in its sandbox; `None` where none does."""
+    forced: bool = False
+    """Whether the student is made to load it by means of its own, where it could otherwise choose."""
+
+
+class CaseRequest(NamedTuple):
+    """A case as its student meets it, in every arm."""
+
+    prompt: str
+    files: str = ""
+    """The digest of the files that lie in its folder."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """The rendered first request of a student: all that it is told before it acts."""
+
+    system: str
+    prompt: str
+
+
+class ArmRequests(Protocol):
+    """What a student is told, and which skill it can reach, by case and arm."""
+
+    def render(self, case: Case, arm: Arm) -> Request:
+        """What the student is told in one trial."""
+
+    def skill_in(self, arm: Arm) -> Skill | None:
+        """The skill whose files lie in the sandbox of this arm; `None` where none does."""
+
+    def forces(self, arm: Arm) -> bool:
+        """Whether the student of this arm is made to load its skill."""
+
+
+class Effort(NamedTuple):
+    """What trials take: answers of the model in each, and tokens of all of them."""
+
+    turns: int
+    input_tokens: int
+    output_tokens: int
+
+    def cost(self, price: Price) -> float:
+        """In dollars."""
+        return price.of(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+
+
+class Harness(Protocol):
+    """How students are asked and work. The arms may differ by the skill and by nothing else.
+
+    Its name, its arms and what it needs stand in `domain/harness.py`.
+    """
+
+    @property
+    def version(self) -> str:
+        """Its name and a number, `chat/1`. It is part of every trial's identity: one that asks in another way, or takes
+        another answer, is another version."""
+
+    @property
+    def frame(self) -> str:
+        """What every student is told first, in every arm. It is kept in the run."""
+
+    def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> Mapping[Arm, ArmRequest]:
+        """What each arm adds, an older version's too where there is one. A baseline depends on no skill."""
+
+    def show(self, case: Case) -> CaseRequest:
+        """The case as every arm shows it."""
+
+    def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
+        """What else can change an answer, as plain values: tools, limits, files of the case by their digest."""
+
+    def solving(
+        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
+    ) -> "AbstractContextManager[Callable[[Find], Solver]]":
+        """What makes the engine's solver for a student, as long as it lasts; what it opened is closed at the end.
+
+        A solver calls `began` first, finds its trial, and fills in the bill and whatever the student left. What
+        measured nothing raises.
+        """
+
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
+        """What so many trials take that see so many tokens in all, if answers are as long as is usual."""
+
+    def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
+        """The most that they can take, if answers are as long as they may be."""
+
+
+def load_harness(name: str) -> Harness:
+    """The harness of this name. Raises where there is none."""
+    if name not in HARNESSES:
+        raise UsageError(f"there is no harness {name}", hint=f"one of {', '.join(HARNESSES)}")
+    harness: Harness = import_module(HARNESSES[name].module).HARNESS
+    return harness
+
+
+class AgentHarness(Harness, Protocol):
+    """A harness that runs a coding agent which the user has installed."""
+
+    def limits(self, trial_limits: TrialLimits, *, agent_bin: Path | None) -> TrialLimits:
+        """The limits of a trial with this agent, as it is installed here. Raises `UsageError` where it is not."""
+
+    def require_fit(self, program: AgentProgram, *, run: bool, progress: Progress) -> tuple[str, ...]:
+        """Notes on an agent whose version was never tested: it is examined first, once per process.
+
+        Without `run`, where only the plan is shown, the note says that it will be. Raises where the examination fails.
+        """
+
+
+def load_agent(name: str) -> AgentHarness | None:
+    """The harness of this name where it runs a coding agent; `None` for one of ours."""
+    if not harness_info(name).program:
+        return None
+    agent: AgentHarness = import_module(HARNESSES[name].module).HARNESS
+    return agent
+
+
+def agent_limits(trial_limits: TrialLimits, harness: str, *, agent_bin: Path | None) -> TrialLimits:
+    """The limits of a trial with this harness, and in them the coding agent that it runs. Raises `UsageError`."""
+    agent = load_agent(harness)
+    if agent is not None:
+        if not trial_limits.confined:
+            raise UsageError(f"the harness {harness} runs in a sandbox only", hint="remove --sandbox none")
+        return agent.limits(trial_limits, agent_bin=agent_bin)
+    if agent_bin is not None:
+        raise UsageError(
+            f"`agent_bin` names a coding agent, and the harness {harness} runs none",
+            hint="add --harness codex, claude-code or opencode",
+        )
+    return trial_limits
+
+
+def read_words(name: str) -> str:
+    """What students are told, from a file beside this one."""
+    return files("upskill.core.trials").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+PASSAGE = read_words("passage.md")
+"""How a passage is given to a student of the ceiling arm, in neutral words."""
+
+
+def passage_block(case: Case) -> str:
+    """The passage that a case rests on, between two tags. Raises where it names none."""
+    if case.passage is None:
+        raise ValueError(f"{case.id}: names no passage")
+    return PASSAGE.format(passage=case.passage.strip())
+
+
+def skill_block(skill: Skill, *, folder: str | None = None) -> str:
+    """A skill between two tags, with the folder of its files if the student can reach them."""
+    attribute = "" if folder is None else f' folder="{folder}"'
+    return f'<skill name="{skill.name}"{attribute}>\n{skill.body.strip()}\n</skill>'

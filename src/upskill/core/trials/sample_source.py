@@ -1,0 +1,214 @@
+"""Feeds one student's trials to the engine in planned order, and turns what comes back into trials."""
+
+import re
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from inspect_ai import SampleSource
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalSample
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+from inspect_ai.solver import TaskState
+
+from upskill.core.models import MeteredClient
+from upskill.core.nouns import Errored, PlannedTrial, Student, Trial, Turn
+from upskill.core.trials.outcome import Ending, outcome_of
+from upskill.core.trials.pending_trial import OpenTurn, PendingTrial
+from upskill.core.trials.request import Requests
+from upskill.core.trials.scorer import final_text
+from upskill.core.trials.trial_run import Schedule
+
+Record = Callable[[Trial], None]
+Recall = Callable[[PlannedTrial, str], Trial | None]
+"""A trial that need not be bought, by its plan and its identity; `None` where there is none."""
+
+
+class PlannedSource(SampleSource):
+    """The engine asks it for samples. It holds only what is in flight, however long the plan is."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        *,
+        student: Student,
+        requests: Requests,
+        client: MeteredClient,
+        in_flight: int,
+        record: Record,
+        recall: Recall,
+        close: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._schedule = schedule
+        self._student = student
+        self._requests = requests
+        self._client = client
+        self._in_flight = in_flight
+        self._record = record
+        self._recall = recall
+        self._close = close
+        self._pending: dict[str, PendingTrial] = {}
+        self._number = 0
+        self.stopped = False
+        self.was_capped = False
+        """Whether the budget left no room for something that was due. A plan that ends exactly at a cap is complete."""
+
+    def find(self, state: TaskState) -> PendingTrial:
+        """The trial that a sample of the engine stands for."""
+        return self._pending[str(state.sample_id)]
+
+    def initial_samples(self) -> list[Sample]:
+        """Enough to keep every connection busy while the first answers come in."""
+        return self._next()
+
+    async def next_samples(self) -> list[Sample] | None:
+        """Asked when nothing is left in flight: more, or the end, at which the connections are closed."""
+        samples = self._next()
+        if not samples:
+            # The engine leaves them open, and a process that runs many evaluations would run out of them.
+            await self._close()
+        return samples or None
+
+    async def sample_complete(self, sample: EvalSample) -> list[Sample] | None:
+        """One trial ended: record it, and let the next ones in."""
+        pending = self._pending.pop(str(sample.id))
+        if pending.found is not None:
+            self._settle(pending.turn, pending.found)
+            return self._next()
+        trial = self._finished(pending, _ending(pending, sample), seconds=sample.working_time)
+        self._record(trial)
+        if isinstance(trial.outcome, Errored) and trial.outcome.fault == "budget":
+            self.was_capped = True
+        self._settle(pending.turn, trial)
+        return self._next()
+
+    async def sample_abandoned(self, sample: Sample, epoch: int) -> list[Sample] | None:
+        """A trial that never began leaves nothing to record."""
+        self._pending.pop(str(sample.id), None)
+        return None
+
+    def record_what_was_in_flight(self) -> None:
+        """After the engine has ended: trials whose call was sent but whose answer nobody waited for."""
+        for pending in self._pending.values():
+            if pending.bill is not None and pending.bill.calls:
+                self._record(self._finished(pending, Ending(cancelled=True)))
+        self._pending.clear()
+
+    def _next(self) -> list[Sample]:
+        """Begin turns while a connection is free or about to be."""
+        samples: list[Sample] = []
+        while len(self._pending) <= self._in_flight and not self._must_stop:
+            turn = self._schedule.take()
+            if turn is None:
+                break
+            if self._client.exhausted is not None:
+                self.was_capped = True
+                break
+            samples += self._begin(turn)
+        return samples
+
+    @property
+    def _must_stop(self) -> bool:
+        return self.stopped or self.was_capped or self._student.model in self._client.down
+
+    def _begin(self, turn: Turn) -> list[Sample]:
+        """The samples of a turn; none for trials that are known already."""
+        open_turn = OpenTurn(turn)
+        samples: list[Sample] = []
+        for planned in turn.trials():
+            identity = self._requests.trial_id(planned, self._student)
+            known = self._recall(planned, identity)
+            if known is not None:
+                self._settle(open_turn, known)
+            else:
+                samples.append(self._sample(PendingTrial(planned=planned, id=identity, turn=open_turn)))
+        return samples
+
+    def _settle(self, open_turn: OpenTurn, trial: Trial) -> None:
+        open_turn.trials[trial.arm] = trial
+        if open_turn.has_ended:
+            self._schedule.ended(open_turn.turn, open_turn.trials)
+
+    def _sample(self, pending: PendingTrial) -> Sample:
+        self._number += 1
+        planned = pending.planned
+        name = re.sub(r"[^\w.-]+", "_", planned.case.id)[:60]
+        # The number makes it unique and keeps the engine's log in planned order.
+        key = f"{self._number:06d}-{name}-{planned.arm}-{planned.repeat}"
+        self._pending[key] = pending
+        request = self._requests.render(planned.case, planned.arm)
+        return Sample(
+            id=key,
+            input=[
+                *([ChatMessageSystem(content=request.system)] if request.system else []),
+                ChatMessageUser(content=request.prompt),
+            ],
+            metadata={"case": planned.case.id, "arm": planned.arm, "repeat": planned.repeat, "trial": pending.id},
+        )
+
+    def _finished(self, pending: PendingTrial, ending: Ending, *, seconds: float | None = None) -> Trial:
+        planned, bill = pending.planned, pending.bill
+        return Trial(
+            id=pending.id,
+            student=self._student.name,
+            case_id=planned.case.id,
+            arm=planned.arm,
+            repeat=planned.repeat,
+            outcome=outcome_of(ending),
+            answer=ending.text,
+            files=pending.files,
+            removed=pending.removed,
+            outside=pending.outside,
+            skill_use=pending.skill_use,
+            turns=pending.turns,
+            tool_calls=pending.tool_calls,
+            trajectory=pending.trajectory,
+            usage=pending.usage,
+            seconds=seconds,
+            calls=bill.calls if bill is not None else 0,
+            lost=bill.lost if bill is not None else 0,
+            refused=bill.refused if bill is not None else 0,
+            served_model=bill.served_model if bill is not None else None,
+            finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+def _ending(pending: PendingTrial, sample: EvalSample) -> Ending:
+    output, bill = sample.output, pending.bill
+    fault = bill.fault if bill is not None else None
+    limit: Any = sample.limit.type if sample.limit is not None else pending.ran_out
+    error = None
+    if pending.agent_hung is not None and limit in ("working", "time"):
+        # The model had nothing to do, so the time that ran out was not its own.
+        fault, error, limit = "agent", pending.agent_hung, None
+    elif pending.agent_failed is not None:
+        fault, error = "agent", pending.agent_failed
+    # Who ran out has failed, whatever became of the sandbox afterwards.
+    elif pending.sandbox_lost is not None and limit is None:
+        fault, error = "sandbox", pending.sandbox_lost
+    elif sample.error is not None:
+        error = sample.error.message
+        if pending.check_crash is not None:
+            fault, error = pending.check_fault, pending.check_crash
+        elif bill is not None and bill.fault is not None:
+            error = bill.fault_message
+    stopped = sample.error is not None and sample.error.message.startswith(("CancelledError(", "Cancelled("))
+    return Ending(
+        text=final_text(output),
+        stop=output.stop_reason if output.choices else None,
+        left_files=bool(pending.files or pending.removed),
+        files_refused=pending.files_refused is not None,
+        refused=bool(output.choices) and _refused(output.choices[0]),
+        limit=limit,
+        error=error,
+        fault=fault,
+        cancelled=stopped,
+        grade=pending.grade,
+    )
+
+
+def _refused(choice: Any) -> bool:
+    """Whether the provider itself marks the answer as a refusal (a polite no in plain words is an answer)."""
+    content = choice.message.content
+    parts = [] if isinstance(content, str) else content
+    return any(getattr(part, "refusal", None) for part in parts)

@@ -1,0 +1,1 @@
+"""Measures skills with and without: eval, regrade, resume, compare, cases, past runs."""

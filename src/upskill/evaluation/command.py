@@ -1,0 +1,251 @@
+"""`upskill eval`: parse flags, call the workflow, print the result."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.errors import EXIT_DONE, UsageError
+from upskill.evaluation.output import show_plan, show_result
+from upskill.terminal import options
+from upskill.terminal.output import (
+    ask_to_spend,
+    print_json,
+    print_lines,
+    refuse_what_resume_ignores,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from upskill.core.nouns import Evaluation
+    from upskill.core.nouns.evaluation import ComparedSkills, Required
+    from upskill.core.nouns.progress import PricedPlan
+    from upskill.core.progress_words import RunProgress
+    from upskill.report.formats import Format
+    from upskill.sandbox import Backend
+
+
+_HEEDED = frozenset(
+    {"resume", "require", "as_json", "files", "verbose", "yes"}
+    | {
+        "skills",
+        "case_file",
+        "compare",
+        "among",
+        "sandbox",
+        "accept_findings",
+        "accept_changed_cases",
+        "models",
+        "base_url",
+        "judge",
+        "concurrency",
+    }
+    | {"max_cost", "max_calls"}
+)
+"""What may be typed beside --resume; the rest is as when the run began."""
+
+
+class _Runs(click.ParamType[int | None]):
+    """A number of runs, or `auto`."""
+
+    name = "runs"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if value is None or value == "auto":
+            return None
+        try:
+            return int(str(value))
+        except ValueError:
+            self.fail(f"{value!r} must be a number or auto", param, ctx)
+
+
+@click.command("eval", cls=options.Grouped)
+@click.argument("skills", metavar="SKILL...", nargs=-1, type=click.Path(path_type=Path))
+@options.students("A model to measure; may be repeated.")
+@options.BASE_URL
+@click.option("--judge", metavar="MODEL", help="The model that grades checks written in prose.")
+@options.CASE_FILE
+@click.option(
+    "--test-gen-model",
+    metavar="MODEL",
+    help="The model that writes cases if the skill has none.  [default: the strongest with a key]",
+)
+@click.option(
+    "--runs",
+    type=_Runs(),
+    metavar="N|auto",
+    help="Repeats of each case; auto stops when the result is clear.  [default: auto]",
+)
+@click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
+@click.option(
+    "--compare",
+    metavar="VERSION",
+    help="Compare with an older version of the skill: git:REF, or previous:PATH.",
+)
+@click.option(
+    "--accept-changed-cases",
+    is_flag=True,
+    help="With --compare git:REF: measure changed cases as they are now; else as in REF, and no --require is met.",
+)
+@click.option(
+    "--min-lift",
+    type=float,
+    metavar="X",
+    help="Run until a lift of X (0.1: 10 points) is shown or excluded; exit with 1 unless it is shown.",
+)
+@options.REQUIRE
+@options.RESUME
+@options.harness(auto="tools if a case needs them")
+@options.among(f"Other skills in every arm: {options.OTHER_SKILLS}")
+@options.SANDBOX
+@options.ACCEPT_FINDINGS
+@options.max_cost("Stop at this cost.  [default: 5]")
+@options.MAX_CALLS
+@options.dry_run("Show calls, price and detectable lift; call no model.")
+@options.fresh("Use no cached answers; adds a look.")
+@options.concurrency(per="model")
+@options.JSON
+@options.WRITE
+@options.VERBOSE
+@options.YES
+def command(
+    skills: tuple[Path, ...],
+    case_file: Path | None,
+    runs: int | None,
+    no_baseline: bool,
+    compare: str | None,
+    min_lift: float | None,
+    require: "Required | None",
+    resume: Path | None,
+    among: tuple[str, ...],
+    sandbox: "Backend",
+    accept_findings: bool,
+    accept_changed_cases: bool,
+    dry_run: bool,
+    as_json: bool,
+    files: tuple[Path, ...],
+    verbose: bool,
+    yes: bool,
+    **settings: object,
+) -> int:
+    """Measure each MODEL with and without SKILL, a folder with a SKILL.md. Several skills, or a folder of skills, are
+    measured under the same caps. The lift is the pass rate with the skill minus the pass rate without it, in points.
+
+    Exit codes: 0 done; 1 a requirement was not met; 2 wrong usage; 3 failed, or no verdict; 130 interrupted (143 by
+    SIGTERM, 129 by SIGHUP).
+    """
+    from upskill.core.nouns.skill import read_among
+    from upskill.evaluation.evaluate_skill import evaluate
+    from upskill.evaluation.prepare import EvaluationOrder, prepare
+    from upskill.evaluation.previous_version import opened_previous, read_compare
+    from upskill.evaluation.resume import TypedAgain
+    from upskill.evaluation.resume import resume as resume_run
+    from upskill.evaluation.several import is_several
+    from upskill.evaluation.several_command import refuse_for_several, run_several, show_several
+    from upskill.terminal.progress import TrialProgress
+
+    older = read_compare(compare)
+    skill = skills[0] if skills else None
+    written = options.written_formats(files)
+    evaluation: Evaluation | None = None
+    compared: ComparedSkills | None = None
+    with TrialProgress() as progress:
+        if resume is not None:
+            refuse_what_resume_ignores(_HEEDED)
+            if len(skills) > 1:
+                raise UsageError("--resume is about one run, and several skills were named", hint="name one, or none")
+            today = options.resolved(settings)
+            program = today.values.agent_bin
+            typed = TypedAgain(
+                settings=today,
+                sandbox=sandbox,
+                accept_findings=accept_findings,
+                accept_changed_cases=accept_changed_cases,
+                agent_bin=None if program is None else Path(program).expanduser(),
+                skill=skill,
+                case_file=case_file,
+                previous=older.folder,
+                previous_revision=older.revision,
+                among=read_among(among),
+            )
+            evaluation = resume_run(resume, typed=typed, progress=progress)
+        elif require is not None and no_baseline and compare is None:
+            raise UsageError(f"--require {require} needs answers without the skill", hint="remove --no-baseline")
+        elif skill is None:
+            raise UsageError("no skill was named", hint="name the folder of a skill, or resume a run with --resume RUN")
+        else:
+            chosen = options.resolved(settings)
+            order = EvaluationOrder(
+                skill=skill,
+                case_file=case_file,
+                repeats=runs,
+                baseline=not no_baseline,
+                ceiling="beside" if chosen.values.ceiling else None,
+                min_lift=min_lift,
+                previous=older.folder,
+                previous_revision=older.revision,
+                fresh=settings["store"] is False,
+                sandbox=sandbox,
+                accept_findings=accept_findings,
+                accept_changed_cases=accept_changed_cases,
+                among=read_among(among),
+                agent_bin=options.agent_program(chosen.values),
+            )
+            # A comment is about a change, in which a skill may also be new or unchanged; one skill by itself may not.
+            of_a_change = older.revision is not None and any(format.suffix == ".md" for format, _ in written)
+            if is_several(skills) or of_a_change:
+                refuse_for_several(case_file, older.folder, written)
+                compared = run_several(
+                    skills, order, settings=chosen, progress=progress, dry_run=dry_run, as_json=as_json, yes=yes
+                )
+            elif dry_run:
+                announce = partial(print_lines, err=True)
+                with opened_previous(order) as opened:
+                    planned = prepare(opened, chosen.values, announce=announce, needs_keys=False)
+                show_plan(planned, as_json=as_json)
+            else:
+                evaluation = evaluate(
+                    order,
+                    settings=chosen,
+                    progress=progress,
+                    confirm=lambda estimate: yes or _agrees(estimate, progress),
+                )
+    if compared is not None:
+        return show_several(compared, require, files=written, as_json=as_json, verbose=verbose)
+    if evaluation is None:  # the plan was shown
+        return EXIT_DONE
+    evaluation = replace(evaluation, required=require)
+    _write_files(evaluation, written)
+    if as_json:
+        from upskill.report.json_report import evaluation_json
+
+        print_json(evaluation_json(evaluation))
+    else:
+        show_result(
+            evaluation,
+            skill=skill,
+            case_file=case_file,
+            rows_noted=progress.rows_noted,
+            verbose=verbose,
+        )
+    return evaluation.exit_code()
+
+
+def _agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:
+    """Whether the person agrees to the price, who is shown the whole plan first."""
+    from upskill.terminal.progress import TrialProgress
+
+    if isinstance(progress, TrialProgress):
+        progress.show_plan()
+    return ask_to_spend(estimate)
+
+
+def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, Path]]") -> None:
+    """The reports that were asked for, each from the stored trials."""
+    from upskill.evaluation.past_runs import trials_of
+    from upskill.report.formats import Result
+
+    for format, path in files:
+        write_file(str(path), format.render(Result(evaluation=evaluation, trials=trials_of(Path(evaluation.run)))))

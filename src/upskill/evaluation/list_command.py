@@ -1,0 +1,180 @@
+"""`upskill list`: the skills in a folder, the broken ones included, each with what was last measured."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.errors import SkillInvalid, UsageError
+from upskill.terminal import options
+from upskill.terminal.output import console, print_json, print_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from upskill.core.nouns import Skill
+    from upskill.core.nouns.case import Json
+    from upskill.core.nouns.evaluation import PastRun
+
+_MOST_NAMES = 2
+_OTHER_COLUMNS = 23
+"""Characters of cases, tokens and the space between columns."""
+_LEAST_ROOM = 30
+_NEEDED = "▲▼◆–…"
+
+
+@click.command("list")
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("-d", "--dir", "other", type=click.Path(path_type=Path), metavar="DIR", help="The same as FOLDER.")
+@click.option("-v", "--verbose", is_flag=True, help="Show full descriptions, and the files of each skill.")
+@options.JSON
+def command(folder: Path | None, other: Path | None, verbose: bool, as_json: bool) -> None:
+    """List the skills in FOLDER and its subfolders, each with its last result. Default: the setting `skills_dir`."""
+    if folder is not None and other is not None:
+        raise UsageError(f"{folder} and --dir {other}: name only one folder")
+    settings = options.resolved({}, uses=["runs_dir"]).values
+    where = folder or other or Path(settings.skills_dir)
+    found = tuple(list_skills(where, runs_dir=Path(settings.runs_dir)))
+    if as_json:
+        print_json({"schema": "upskill.list/1", "skills": [_row(listed) for listed in found]})
+    elif found:
+        _show(found, console(), verbose=verbose)
+    else:
+        print_lines(f"no skills in {where}", err=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedSkill:
+    """One skill folder: the skill and its number of cases, or why it cannot be used."""
+
+    folder: Path
+    skill: "Skill | None" = None
+    cases: int | None = None
+    tokens: int | None = None
+    """Of its body, estimated."""
+    problem: str | None = None
+    measured: "PastRun | None" = None
+    """The newest run with a result, from the runs folder or from `skill_meta.json`; `None` where there is none."""
+
+    @property
+    def changed(self) -> bool | None:
+        """Whether the skill changed since it was measured; `None` where that is unknown."""
+        if self.skill is None or self.measured is None or self.measured.digest is None:
+            return None
+        return self.measured.digest != self.skill.digest
+
+
+def list_skills(folder: Path, *, runs_dir: Path) -> Iterator[ListedSkill]:
+    """Every skill below a folder, in order of their paths. Past runs are looked for in `runs_dir`."""
+    from upskill.core import checks
+    from upskill.core.cases.files import read_skill_cases
+    from upskill.core.nouns import estimate_tokens
+    from upskill.core.runs.run_summaries import past_runs
+    from upskill.core.skills.skills import find_skills, read_skill
+
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder", hint="name the folder of your skills")
+    runs = [run for run in past_runs(runs_dir) if run.results]
+    for path in find_skills(folder):
+        try:
+            skill = read_skill(path)
+            found = read_skill_cases(path, check_problems=checks.check_problems)
+        except SkillInvalid as error:
+            yield ListedSkill(folder=path, problem="; ".join(error.problems) or error.message)
+            continue
+        yield ListedSkill(
+            folder=path,
+            skill=skill,
+            cases=len(found.cases) if found else 0,
+            tokens=estimate_tokens(skill.body),
+            measured=_last_measured(path, skill, runs),
+        )
+
+
+def _last_measured(folder: Path, skill: "Skill", runs: "Sequence[PastRun]") -> "PastRun | None":
+    """The newest measurement of this very version; else the newest of any version."""
+    from upskill.core.runs.run_summaries import measured_with
+
+    noted = measured_with(folder)
+    known = [*(run for run in runs if run.skill == skill.name), *([] if noted is None else [noted])]
+    known.sort(key=lambda run: run.started_at or "", reverse=True)
+    this = (run for run in known if run.digest == skill.digest)
+    return next(this, known[0] if known else None)
+
+
+def _row(listed: ListedSkill) -> "Json":
+    from upskill.report.runs import student_row
+
+    skill, measured = listed.skill, listed.measured
+    return {
+        "skill": skill.name if skill else listed.folder.name,
+        "cases": listed.cases,
+        "tokens": listed.tokens,
+        "folder": listed.folder.as_posix(),
+        "description": skill.description if skill else None,
+        "problem": listed.problem,
+        "digest": skill.digest if skill else None,
+        "measured": None
+        if measured is None
+        else {
+            "at": measured.started_at,
+            "run": measured.folder or None,
+            "digest": measured.digest,
+            "changed": listed.changed,
+            "students": [student_row(result) for result in measured.results],
+        },
+    }
+
+
+def _show(skills: Sequence[ListedSkill], console: "Console", *, verbose: bool) -> None:
+    """Print a row for each skill, below its last verdict a line of its description; all of it, and its files, with
+    `verbose`."""
+    from rich.text import Text
+
+    from upskill.core.nouns.text import shortened
+    from upskill.report import wording
+    from upskill.report.console import plain_table, print_table
+
+    plain = not wording.can_draw(console, _NEEDED)
+    room = max(_LEAST_ROOM, console.width - max(len(one.folder.as_posix()) for one in skills) - _OTHER_COLUMNS)
+    table = plain_table()
+    table.add_column("skill", overflow="fold")
+    table.add_column("cases", no_wrap=True, justify="right")
+    table.add_column("tokens", no_wrap=True, justify="right")
+    table.add_column("last verdict", overflow="fold", min_width=_LEAST_ROOM)
+    for one in skills:
+        description = " ".join(one.skill.description.split()) if one.skill else ""
+        files = [file.path for file in one.skill.files] if one.skill and verbose else []
+        cases = "" if one.cases is None else str(one.cases)
+        tokens = "" if one.tokens is None else f"~{one.tokens}"
+        table.add_row(Text(one.folder.as_posix()), cases, tokens, _last_verdict(one, plain=plain))
+        for line in (description if verbose else shortened(description, room), *files):
+            table.add_row("", "", "", Text(line, style="dim"))
+    print_table(table, console)
+
+
+def _last_verdict(listed: ListedSkill, *, plain: bool) -> "Text":
+    """`▲ helps haiku, ? undecided kimi, 2026-11-15`, and whether the skill changed since."""
+    from rich.text import Text
+
+    from upskill.report.runs import verdict_words
+    from upskill.report.terminal import style_of
+    from upskill.report.wording import names_by_model
+
+    if listed.problem is not None:
+        return Text(f"cannot be used: {listed.problem}")
+    if listed.measured is None:
+        return Text("not measured")
+    results = listed.measured.results
+    names = names_by_model([one.model for one in results])
+    by_verdict: dict[str | None, list[str]] = {}
+    for result in results:
+        by_verdict.setdefault(result.verdict, []).append(names[result.model])
+    text = Text()
+    for verdict, models in by_verdict.items():
+        who = ", ".join(models) if len(models) <= _MOST_NAMES else f"{len(models)} models"
+        text.append(f"{verdict_words(verdict, plain=plain)} ", style=style_of(verdict or "")).append(f"{who}, ")
+    return text.append(listed.measured.day + (", changed since" if listed.changed else ""))

@@ -1,0 +1,150 @@
+"""How `eval` and `regrade` print a plan, of one skill or of several, and a result with the next command under it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from upskill.terminal.output import console, named, next_lines, print_json, print_lines, rows_on_stderr
+
+if TYPE_CHECKING:
+    from upskill.core.nouns import Evaluation
+    from upskill.core.nouns.case import Json
+    from upskill.evaluation.prepare import PreparedEvaluation
+    from upskill.evaluation.several import PlannedSkill, PlannedSkills
+
+
+def show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
+    """Print the plan of one skill."""
+    from upskill.core.nouns import harness_info
+
+    if as_json:
+        print_json(_plan_json(prepared))
+        return
+    for student in prepared.experiment.plan.students:
+        print_lines(f"{prepared.experiment.skill.name} on {named(student)}")
+    if (harness := harness_info(prepared.experiment.plan.harness)).with_tools:
+        print_lines(f"models have tools; {', '.join(map(harness.arm_name, prepared.experiment.plan.arms))}")
+    if prepared.experiment.others is not None:
+        print_lines(prepared.experiment.others.words)
+    print_lines(*prepared.lines, *prepared.note_lines)
+
+
+def show_plans(planned: "PlannedSkills", *, as_json: bool) -> None:
+    """Print the plans of several skills: a line for each, and one for all."""
+    if as_json:
+        print_json(
+            {
+                "schema": "upskill.plans/1",
+                "compared_with": planned.compared_with,
+                **planned.estimate.as_json(),
+                "price_unknown_for": list(planned.estimate.unknown),
+                "notes": list(planned.notes),
+                "skills": [_planned_json(one) for one in planned.skills],
+            }
+        )
+        return
+    print_lines(*plan_lines(planned))
+
+
+def plan_lines(planned: "PlannedSkills") -> list[str]:
+    """What each skill takes, what all take, and what is worth knowing of them."""
+    from upskill.evaluation.compared_skills_table import by_skill
+
+    lines = [f"{one.skill.name}: {_words(one)}" for one in planned.skills]
+    notes = [
+        (one.skill.name, note.removeprefix("note: "))
+        for one in planned.skills
+        if one.prepared is not None
+        for note in one.prepared.note_lines
+    ]
+    total = f"together: {planned.estimate.words}"
+    return [*lines, total, *(f"note: {note}" for note in (*planned.notes, *by_skill(notes)))]
+
+
+def _words(one: "PlannedSkill") -> str:
+    from upskill.evaluation.compared_skills_table import unmeasured_words
+
+    if one.prepared is None:
+        return unmeasured_words(one.skill)
+    new = "new; " if one.skill.is_new else ""
+    return f"{new}{'recorded verdict, nothing is asked' if one.recorded else one.estimate.words}"
+
+
+def _planned_json(one: "PlannedSkill") -> "Json":
+    return {
+        "folder": one.skill.folder,
+        "name": one.skill.name,
+        "state": "planned" if one.prepared is not None else one.skill.state,
+        "recorded": one.recorded,
+        "new": one.skill.is_new,
+        "commit": one.skill.commit,
+        "problem": one.skill.problem,
+        "hint": one.skill.hint,
+        "plan": None if one.prepared is None else _plan_json(one.prepared),
+    }
+
+
+def _plan_json(prepared: "PreparedEvaluation") -> "dict[str, Json]":
+    from upskill.report.json_report import others_json
+
+    estimate = prepared.estimate
+    return {
+        "schema": "upskill.plan/1",
+        "skill": prepared.experiment.skill.name,
+        "students": [student.name for student in prepared.experiment.plan.students],
+        "harness": prepared.experiment.plan.harness,
+        "arms": list(prepared.experiment.plan.arms),
+        "sandbox": None if prepared.experiment.sandbox is None else prepared.experiment.sandbox.backend,
+        "others": others_json(prepared.experiment.others),
+        "cases": len(prepared.experiment.plan.cases),
+        "repeats": prepared.experiment.plan.repeats,
+        "design": prepared.experiment.plan.design,
+        **estimate.as_json(),
+        "price_unknown_for": list(estimate.unknown),
+        "detectable": estimate.detectable,
+        "missing_keys": list(prepared.missing_keys),
+    }
+
+
+def show_result(
+    evaluation: "Evaluation",
+    *,
+    skill: Path | None = None,
+    case_file: Path | None = None,
+    own: bool = True,
+    rows_noted: int = 0,
+    alone: bool = True,
+    verbose: bool = False,
+) -> None:
+    """Print the result; `verbose` every figure and case as well; the next command only where it stands `alone`.
+
+    `skill` and `case_file` are as they were typed; where they were not, the record of the run has them. `own`: this
+    command ran it, so all that its record asks for was typed. `rows_noted` stand on the screen already, and count.
+    """
+    from upskill.core.runs.own_runs import resume_command
+    from upskill.evaluation.report import case_file_of, skill_folder_of
+    from upskill.report.glance import glance
+    from upskill.report.terminal import show_evaluation
+
+    here = evaluation.run_is_here
+    resume = resume_command(Path(evaluation.run)) if here and own else None
+    folder = str(skill) if skill is not None else skill_folder_of(Path(evaluation.run)) if here else None
+    tests = str(case_file) if case_file is not None else case_file_of(Path(evaluation.run)) if here else None
+    shown = glance(evaluation, skill=folder, tests=tests, resume=resume)
+    after = next_lines(shown.next_step, run=evaluation.run) if here and alone else []
+    out = console()
+    taken = rows_noted + rows_on_stderr(after)
+    show_evaluation(evaluation, out, shown=shown, taken=taken, every_note=verbose)
+    if verbose:
+        show_every_case(evaluation, Path(evaluation.run))
+    print_lines(*after, err=True, wrap=False)
+
+
+def show_every_case(evaluation: "Evaluation", run: Path) -> None:
+    """Print every figure, and every case with what its assertions saw; `run` is where the trials are."""
+    from upskill.evaluation.past_runs import trials_of
+    from upskill.report.cases import show_cases
+    from upskill.report.figures import show_figures
+
+    out = console()
+    show_figures(evaluation, out)
+    show_cases(trials_of(run), out, harness=evaluation.students[0].harness)

@@ -1,0 +1,220 @@
+"""`upskill runs`: what past runs found, and pruning old ones."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.core.nouns.text import count
+from upskill.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from upskill.terminal import options
+from upskill.terminal.output import (
+    confirm,
+    console,
+    is_interactive,
+    print_document,
+    print_json,
+    print_lines,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from upskill.core.nouns.evaluation import PastRun
+    from upskill.evaluation.past_runs import PrunePlan
+
+NEWEST = 10
+"""How many runs are listed."""
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+
+
+class _Age(click.ParamType[timedelta]):
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        found = re.fullmatch(r"(\d{1,6})([hdw])", str(value).strip().lower())
+        if found is None:
+            self.fail(f"{value!r} is not an age; write 30d, 12h or 4w", param, ctx)
+        return timedelta(hours=int(found[1]) * _HOURS[found[2]])
+
+
+@click.command("runs")
+@click.option(
+    "-s",
+    "--skill",
+    "skills",
+    multiple=True,
+    metavar="NAME",
+    help="Only this skill, with its versions; may be repeated.",
+)
+@options.students("Only this model; may be repeated.")
+@click.option("--looks", metavar="SKILL", help="Show every look at this skill (a name or a folder) and its verdict.")
+@click.option("--all", "show_all", is_flag=True, help="List every run, not only the newest 10.")
+@click.option(
+    "--prune", "older_than", type=_Age(), metavar="AGE", help="Remove runs older than AGE, e.g. 30d, 12h or 4w."
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Remove all but the newest N runs; with --prune, keep these N.",
+)
+@options.dry_run("Show which runs would be removed; remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before removing.")
+@click.option("-d", "--dir", "runs_dir", metavar="DIR", help="Where run folders are.  [default: runs]")
+@click.option("--csv", metavar="FILE", help="Write a CSV file with one row per run and model; - is stdout.")
+@options.JSON
+def command(
+    skills: tuple[str, ...],
+    models: tuple[str, ...],
+    looks: str | None,
+    show_all: bool,
+    older_than: timedelta | None,
+    keep: int | None,
+    dry_run: bool,
+    yes: bool,
+    runs_dir: str | None,
+    csv: str | None,
+    as_json: bool,
+) -> int:
+    """List past runs and their results, newest first, one row per model.
+
+    Runs in progress, runs that cannot be read, and other folders are never removed.
+    """
+    from upskill.core.runs.run_summaries import only_with, past_runs
+
+    if looks is not None:
+        return _show_looks(looks, as_json=as_json)
+    where = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
+    runs = list(past_runs(where))
+    if older_than is not None or keep is not None:
+        if csv is not None:
+            raise UsageError("--csv cannot be combined with --prune or --keep")
+        if models:
+            raise UsageError("-m cannot be combined with --prune or --keep, which remove whole runs", hint="remove -m")
+        return _prune(runs, older_than, keep, skills=skills, dry_run=dry_run, yes=yes, as_json=as_json)
+    if dry_run or yes:
+        raise UsageError("--dry-run and --yes need --prune or --keep")
+    if skills or models:
+        runs = list(only_with(runs, skills=skills, models=models))
+    if csv is not None:
+        _write_csv(runs, csv)
+    if as_json:
+        from upskill.report.runs import run_rows
+
+        print_json({"schema": "upskill.runs/1", "runs": run_rows(runs)})
+    elif not runs:
+        of = f"of {' or '.join(skills)} " if skills else ""
+        on = f"on {' or '.join(models)} " if models else ""
+        print_lines(f"no runs {of}{on}in {where}", err=True)
+    elif csv is None:
+        _show(runs, where, versions=len(skills) == 1, show_all=show_all)
+    return EXIT_DONE
+
+
+def _show_looks(skill: str, *, as_json: bool) -> int:
+    from upskill.evaluation.past_runs import looks_of
+    from upskill.report.runs import look_rows, show_looks
+
+    found = looks_of(skill, options.resolved({}, uses=["ledger"]).values.ledger)
+    if as_json:
+        print_json(
+            {
+                "schema": "upskill.looks/1",
+                "skill": found.skill,
+                "ledger": found.ledger.as_posix(),
+                "looks": look_rows(found.looks),
+            }
+        )
+    elif found.looks:
+        show_looks(found.looks, console())
+    else:
+        print_lines(f"no looks at {found.skill} in {found.ledger}", err=True)
+    print_lines(*(f"note: {note}" for note in found.notes), err=True)
+    return EXIT_DONE
+
+
+def _show(runs: "list[PastRun]", where: Path, *, versions: bool, show_all: bool) -> None:
+    from upskill.report.runs import show_runs
+
+    listed = runs if show_all else runs[:NEWEST]
+    show_runs(listed, console(), versions=versions)
+    if len(listed) < len(runs):
+        print_lines(f"{len(runs) - len(listed)} older runs are not listed; --all shows them")
+    print_lines(f"run folders are in {where.as_posix()}; to see one: upskill report {(where / 'RUN').as_posix()}")
+
+
+def _write_csv(runs: "list[PastRun]", name: str) -> None:
+    from upskill.report.runs import runs_csv
+
+    text = runs_csv(runs)
+    if name == "-":
+        print_document(text)
+        return
+    write_file(name, text)
+
+
+def _prune(
+    runs: "list[PastRun]",
+    older_than: timedelta | None,
+    keep: int | None,
+    *,
+    skills: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    from datetime import UTC, datetime
+
+    from upskill.evaluation.past_runs import choose, prune
+    from upskill.terminal.display import StepProgress
+
+    plan = choose(runs, older_than=older_than, keep=keep, skills=skills, now=datetime.now(UTC))
+    gone, freed, problems = plan.going, plan.bytes, tuple[str, ...]()
+    if not as_json:
+        _show_plan(plan)
+    if plan.going and not dry_run:
+        _ask(plan, yes=yes)
+        with StepProgress() as steps:
+            pruned = prune(plan, progress=steps)
+        gone, freed, problems = pruned.gone, pruned.bytes, pruned.problems
+    if as_json:
+        removed = [run.folder for run in gone]
+        result = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
+        print_json(result)
+    else:
+        would = "would remove" if dry_run else "removed"
+        print_lines(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
+    for problem in problems:
+        print_lines(f"error: {problem}", err=True)
+    return EXIT_FAILED if problems else EXIT_DONE
+
+
+def _show_plan(plan: "PrunePlan") -> None:
+    """List on stderr what is about to be removed."""
+    for run in plan.going[:NEWEST]:
+        print_lines(f"  {run.folder}  {run.day}  {run.status}", err=True)
+    if len(plan.going) > NEWEST:
+        print_lines(f"  and {len(plan.going) - NEWEST} older runs", err=True)
+    for run in plan.at_work:
+        print_lines(f"note: {run.folder} is running, or was killed within the last hour; it is not removed", err=True)
+
+
+def _ask(plan: "PrunePlan", *, yes: bool) -> None:
+    """Ask the person on stderr. Raises where there is no terminal."""
+    if yes:
+        return
+    question = f"Remove {count(len(plan.going), 'run')}, {_size(plan.bytes)}?"
+    if not is_interactive():
+        raise UsageError(
+            "nothing was removed: there is no terminal to confirm on", hint="add --yes to remove without confirmation"
+        )
+    if not confirm(question):
+        raise UsageError("nothing was removed")
+
+
+def _size(bytes: int) -> str:
+    return f"{bytes / 1_000_000:,.1f} MB" if bytes >= 100_000 else f"{bytes / 1_000:,.1f} kB"

@@ -1,0 +1,292 @@
+"""Evaluates several skills one after the other, under the same caps: all are checked and priced before the first call.
+
+Each skill has an ordinary run of its own. One that cannot be measured does not stop the others.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from upskill.core.models import MeteredClient
+from upskill.core.nouns import Evaluation, Purchase, Qualification
+from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills
+from upskill.core.nouns.finding import Finding
+from upskill.core.nouns.progress import PricedPlan
+from upskill.core.nouns.skill import SKILL_FILE
+from upskill.core.nouns.text import on_one_line
+from upskill.core.progress_words import SILENT_RUN, RunProgress
+from upskill.core.settings import ResolvedSettings, Settings
+from upskill.core.skills.git_version import GIT_PREFIX, NotInCommit, changed_parts
+from upskill.core.skills.skills import find_skills, read_skill
+from upskill.errors import UpskillError, UsageError
+from upskill.evaluation.check_cases import has_cases
+from upskill.evaluation.estimate import Estimate, client_for, purchase_of, total_estimate
+from upskill.evaluation.evaluate import evaluate
+from upskill.evaluation.looks import has_recorded_verdict
+from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, cases_of, prepare
+from upskill.evaluation.previous_version import SameVersion, opened_previous
+from upskill.lint.lint_skill import lint
+from upskill.redaction import redactor_from
+from upskill.report.wording import dollars
+
+NOTHING = Estimate(
+    calls_expected=0,
+    calls_at_most=0,
+    price_expected=0.0,
+    price_at_most=0.0,
+    minutes_expected=0.0,
+    minutes_at_most=0.0,
+)
+"""What a skill takes whose verdict is in the ledger."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedSkill:
+    """One of several skills: ready to be measured, or known not to be."""
+
+    skill: ComparedSkill
+    order: EvaluationOrder
+    prepared: PreparedEvaluation | None = None
+    """`None` where it is not measured. Without the contents of files, which are read again at its turn."""
+    estimate: Estimate = NOTHING
+    recorded: bool = False
+    """Whether the ledger has its verdict, so that nothing is bought."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedSkills:
+    """Several skills, checked and priced."""
+
+    skills: tuple[PlannedSkill, ...]
+    estimate: Estimate
+    compared_with: str | None = None
+    """The older version as it was typed."""
+    notes: tuple[str, ...] = ()
+
+
+def is_several(paths: Sequence[Path]) -> bool:
+    """Whether these are several skills, or a folder of skills, and not the folder of one."""
+    return len(paths) > 1 or (len(paths) == 1 and not _is_skill(paths[0]) and any(find_skills(paths[0])))
+
+
+def find_targets(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The skills that are named, and those in folders that are named, each once. Raises where a path has none."""
+    found: dict[Path, Path] = {}
+    for path in paths:
+        path = path.parent if path.name == SKILL_FILE and path.is_file() else path
+        below = list(find_skills(path))  # of a skill: itself
+        if not below:
+            read_skill(path)  # says what is wrong with it
+        for folder in below:
+            found.setdefault(folder.resolve(), folder)
+    return tuple(found.values())
+
+
+def plan_skills(
+    folders: Sequence[Path],
+    order: EvaluationOrder,
+    *,
+    settings: Settings,
+    progress: RunProgress = SILENT_RUN,
+    needs_keys: bool = True,
+) -> PlannedSkills:
+    """Check and price an evaluation of each skill by the same order. Nothing is sent.
+
+    Raises where no skill can be measured, for the same reason.
+    """
+    said: dict[str, None] = {}
+
+    def announce(line: str) -> None:
+        if line not in said:
+            said[line] = None
+            progress.announce(line)
+
+    planned = []
+    failures: list[UpskillError] = []
+    for number, folder in enumerate(folders):
+        progress.step("checking skills", number, len(folders))
+        one = replace(order, skill=folder)
+        try:
+            planned.append(_plan(one, settings, progress=progress, announce=announce, needs_keys=needs_keys))
+        except UpskillError as error:
+            failures.append(error)
+            planned.append(PlannedSkill(skill=_failed(_unread(folder), error), order=one))
+        planned[-1] = replace(planned[-1], skill=replace(planned[-1].skill, findings=_findings(folder)))
+    if len(failures) == len(folders) and len({error.message for error in failures}) == 1:
+        raise failures[0]
+    estimate = total_estimate((one.estimate for one in planned), most_minutes=settings.max_time_minutes)
+    return PlannedSkills(
+        skills=tuple(planned),
+        estimate=estimate,
+        compared_with=order.previous_revision,
+        notes=tuple(_cap_notes(estimate, settings)),
+    )
+
+
+def evaluate_skills(
+    planned: PlannedSkills,
+    *,
+    settings: ResolvedSettings,
+    progress: RunProgress = SILENT_RUN,
+    confirm: Callable[[PricedPlan], bool] = lambda _: True,
+) -> ComparedSkills:
+    """Evaluate what was planned, in its order. After an interrupt it returns what there is.
+
+    Raises before any call where the person does not agree to the price of all.
+    """
+    if planned.estimate.is_much and not confirm(planned.estimate):
+        raise UsageError("nothing was run and nothing was spent")
+    client = client_for(settings.values)
+    done: list[ComparedSkill] = []
+    interrupted = False
+    for one in planned.skills:
+        if one.prepared is None:
+            done.append(one.skill)
+        elif interrupted:
+            done.append(_not_started(one, "interrupted before its turn", "evaluate it again"))
+        elif (why := _why_not(one, one.prepared, client)) is not None:
+            done.append(_not_started(one, *why))
+        else:
+            try:
+                found = _evaluated(one, one.prepared, settings=settings, progress=progress, client=client)
+                done.append(replace(one.skill, evaluation=found))
+                interrupted = found.interrupted
+            except KeyboardInterrupt:
+                interrupted = True
+                done.append(_not_started(one, "interrupted before its first answer", "evaluate it again"))
+            except UpskillError as error:
+                done.append(_failed(one.skill, error))
+    return ComparedSkills(
+        skills=tuple(done),
+        bought=_bought(client, [one.evaluation for one in done if one.evaluation is not None]),
+        compared_with=planned.compared_with,
+        interrupted=interrupted,
+        notes=planned.notes,
+    )
+
+
+def _is_skill(path: Path) -> bool:
+    return path.name == SKILL_FILE or (path / SKILL_FILE).is_file()
+
+
+def _plan(
+    order: EvaluationOrder,
+    settings: Settings,
+    *,
+    progress: RunProgress,
+    announce: Callable[[str], None],
+    needs_keys: bool,
+) -> PlannedSkill:
+    name = read_skill(order.skill).name
+    skill = ComparedSkill(folder=order.skill.as_posix(), name=name, compared_with=order.previous_revision)
+
+    def checked(one: EvaluationOrder) -> PreparedEvaluation:
+        if not has_cases(one.skill):
+            hint = f"let a teacher write them with `upskill cases write {one.skill}`"
+            raise UsageError(f"{name}: there are no cases", hint=hint)
+        return prepare(one, settings, progress=progress, announce=announce, needs_keys=needs_keys)
+
+    try:
+        with opened_previous(order) as opened:
+            if opened.previous_revision is not None:  # a branch may move before its turn
+                order = replace(order, previous_revision=opened.previous_revision)
+                skill = replace(skill, commit=opened.previous_revision.removeprefix(GIT_PREFIX))
+            prepared = checked(opened)
+    except SameVersion as same:
+        skill = replace(skill, state="unchanged", commit=same.commit, case_changes=same.case_changes)
+        return PlannedSkill(skill=skill, order=order)
+    except NotInCommit:
+        skill, order = replace(skill, is_new=True, compared_with=None), replace(order, previous_revision=None)
+        prepared = checked(order)
+    if prepared.experiment.previous is not None:
+        skill = replace(skill, changed=changed_parts(prepared.experiment.previous, prepared.experiment.skill))
+    answering = [
+        *prepared.experiment.endpoints.values(),
+        *([] if prepared.experiment.judge is None else [prepared.experiment.judge]),
+    ]
+    stand_ins = tuple((one.name, one.model) for one in answering if one.is_scripted or one.alias_origin is not None)
+    skill = replace(skill, case_changes=prepared.case_changes, stand_ins=stand_ins)
+    recorded = has_recorded_verdict(prepared, settings)
+    return PlannedSkill(
+        skill=skill,
+        order=order,
+        prepared=replace(prepared, experiment=replace(prepared.experiment, contents={})),
+        estimate=NOTHING if recorded else prepared.estimate,
+        recorded=recorded,
+    )
+
+
+def _evaluated(
+    planned: PlannedSkill,
+    prepared: PreparedEvaluation,
+    *,
+    settings: ResolvedSettings,
+    progress: RunProgress,
+    client: MeteredClient,
+) -> Evaluation:
+    """The evaluation of one skill. What was checked when it was planned is not checked again, unless it changed."""
+    with opened_previous(planned.order) as opened:
+        known = _known_states(prepared, opened, settings.values)
+        return evaluate(opened, settings=settings, progress=progress, client=client, known=known, announced=True)
+
+
+def _known_states(
+    prepared: PreparedEvaluation, order: EvaluationOrder, settings: Settings
+) -> tuple[Qualification, ...]:
+    found, _ = cases_of(order, judge=settings.judge is not None)
+    now = {} if found is None else {case.id: case.digest for case in found.cases}
+    before = {case.id: case.digest for case in (*prepared.experiment.plan.cases, *prepared.rejected)}
+    same = read_skill(order.skill).digest == prepared.experiment.skill.digest and before.items() <= now.items()
+    return prepared.qualifications if same else ()
+
+
+def _why_not(planned: PlannedSkill, prepared: PreparedEvaluation, client: MeteredClient) -> tuple[str, str] | None:
+    """Why a skill is not begun, because nothing could be bought for it, and what to do; `None` where it is."""
+    if planned.recorded:
+        return None
+    if (cap := client.exhausted) is not None:
+        return f"stopped at {cap} before its turn", f"raise it with {cap.raised_with}, or evaluate it by itself"
+    if all(endpoint.model in client.down for endpoint in prepared.experiment.endpoints.values()):
+        return f"{', '.join(prepared.experiment.endpoints)} stopped answering before its turn", "start the server again"
+    return None
+
+
+def _not_started(planned: PlannedSkill, why: str, hint: str) -> ComparedSkill:
+    return replace(planned.skill, state="not started", problem=why, hint=hint)
+
+
+def _findings(folder: Path) -> tuple[Finding, ...] | None:
+    """What lint finds in a skill; `None` where it refuses to search it."""
+    found = lint(folder.parent if folder.name == SKILL_FILE else folder)
+    return None if found.refused is not None else found.findings
+
+
+def _unread(folder: Path) -> ComparedSkill:
+    return ComparedSkill(folder=folder.as_posix(), name=on_one_line(folder.resolve().name))
+
+
+def _failed(skill: ComparedSkill, error: UpskillError) -> ComparedSkill:
+    """The skill with what went wrong, in one line, without a key of the user's own."""
+    clean = redactor_from(os.environ).clean_own
+    said = "; ".join((error.message, *error.problems[:3]))
+    hint = None if error.hint is None else on_one_line(clean(error.hint))
+    return replace(skill, state="failed", problem=on_one_line(clean(said)), hint=hint)
+
+
+def _cap_notes(estimate: Estimate, settings: Settings) -> Iterable[str]:
+    most = settings.max_cost
+    if most is not None and (estimate.price_expected or 0) > most:
+        yield (
+            f"the expected price is above the cap of {dollars(most)} for all skills together; "
+            "raise it with --max-cost, or the last skills are not measured"
+        )
+
+
+def _bought(client: MeteredClient, evaluations: Sequence[Evaluation]) -> Purchase:
+    ages = [one.bought.oldest_reused_days for one in evaluations if one.bought.oldest_reused_days is not None]
+    return replace(
+        purchase_of(client.spent),
+        reused=sum(one.bought.reused for one in evaluations),
+        oldest_reused_days=max(ages, default=None),
+    )

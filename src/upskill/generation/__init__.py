@@ -1,0 +1,1 @@
+"""Material -> cases -> drafts -> proof; describe, hand-off and feedback."""

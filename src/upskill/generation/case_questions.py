@@ -1,0 +1,422 @@
+"""The questions that ask a teacher for cases: which material, how many, in which wording, by which schema.
+
+Each call gets the material that all need and a slice of the rest, so that cases differ."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from upskill.core.cases.split import WORDINGS, CaseCounts
+from upskill.core.models import Message, Question
+from upskill.core.nouns import CheckOffer, estimate_tokens
+from upskill.core.nouns.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
+from upskill.core.nouns.text import count, shortened
+from upskill.core.skills.markdown import with_fences
+from upskill.generation.citations import finding_text, passage_at
+from upskill.generation.facts import PASSAGE_TOKENS, Slot, rungs_for
+from upskill.generation.material import Material
+from upskill.generation.prompts import prompt, quoted
+from upskill.generation.student import StudentProfile, asked_told
+from upskill.generation.written_case import WrittenCase
+from upskill.traces.trace import Finding
+
+MATERIAL_TOKENS = 12_000
+"""Tokens of material in one call, unless the teacher's window is small."""
+SHARE_OF_WINDOW = 3
+BATCH = 10
+TOKENS_PER_CASE = 1_200
+"""Tokens of the window, for question and answer."""
+_CHARACTERS_PER_TOKEN = 4
+_FOR_ALL = ("task", "correction", "proof", "fact")
+"""Findings that every call needs: the task, the proof of success, the environment."""
+_MOST_PIECE_CHARACTERS = 8_000
+_MOST_EXAMPLES = 20
+
+
+def batch_size(window: int | None) -> int:
+    """How many cases fit into one answer."""
+    return BATCH if window is None else min(BATCH, max(2, window // TOKENS_PER_CASE))
+
+
+def material_tokens(window: int | None) -> int:
+    """Tokens of material in one call."""
+    return MATERIAL_TOKENS if window is None else min(MATERIAL_TOKENS, max(256, window // SHARE_OF_WINDOW))
+
+
+def shared_text(material: Material, tokens: int) -> str:
+    """What every call needs, cut to so many tokens."""
+    return "\n\n".join(_fitted([*_shared(material)], tokens * _CHARACTERS_PER_TOKEN))
+
+
+def slices(material: Material, batches: int, *, window: int | None = None) -> list[str]:
+    """The material of each call, as Markdown with quoted text in code blocks."""
+    characters = material_tokens(window) * _CHARACTERS_PER_TOKEN
+    shared = _fitted([*_shared(material)], characters // 2)
+    pieces = [*_pieces(material)]
+    found = []
+    for number in range(batches):
+        # Where there is little material, each call gets all of it, in another order.
+        enough = len(pieces) >= 2 * batches
+        mine = pieces[number::batches] if enough else pieces[number:] + pieces[:number]
+        found.append("\n\n".join([*shared, *_fitted(mine, characters - sum(map(len, shared)))]))
+    return found
+
+
+def _shared(material: Material) -> Iterator[str]:
+    yield f"## The task\n\n{quoted(material.task.strip() or '(none was given)')}"
+    if material.skill is not None:
+        said = quoted(f"{material.skill.name}: {material.skill.description}")
+        yield f"## What the skill says of itself\n\n{said}"
+    if material.examples:
+        given = "\n\n".join(quoted(example) for example in material.examples[:_MOST_EXAMPLES])
+        yield f"## Examples given by the person\n\n{given}"
+    for finding in _findings(material):
+        if finding.kind in _FOR_ALL:
+            yield _written(finding)
+
+
+def _pieces(material: Material) -> Iterator[str]:
+    for finding in _findings(material):
+        if finding.kind not in _FOR_ALL:
+            yield _written(finding)
+    if material.digest is not None and not material.digest.kept and material.digest.text.strip():
+        yield from _in_pieces("recorded work", material.digest.text)
+    if material.skill is not None:
+        yield from _in_pieces("SKILL.md", material.skill.body)
+        for path, data in sorted(material.skill.files.items()):
+            if b"\0" not in data:
+                yield from _in_pieces(path, data.decode("utf-8", "replace"))
+    for document in material.documents:
+        yield from _in_pieces(document.name, document.text)
+
+
+def _findings(material: Material) -> tuple[Finding, ...]:
+    return () if material.digest is None else material.digest.kept
+
+
+_HEADINGS = {
+    "task": "Recorded work: what was asked",
+    "correction": "Recorded work: put right by the person",
+    "proof": "Recorded work: a command that proved success",
+    "fact": "Recorded work: the environment",
+    "fix": "Recorded work: an error and its fix",
+    "dead end": "Recorded work: tried and given up",
+    "passage": "Recorded work: a passage",
+}
+
+
+def _written(finding: Finding) -> str:
+    text = finding_text(finding, brief=finding.kind in _FOR_ALL)[:_MOST_PIECE_CHARACTERS]
+    return f"## {_HEADINGS[finding.kind]}\n\n{quoted(text)}"
+
+
+def _in_pieces(name: str, text: str) -> Iterator[str]:
+    """A text cut at its headings, and again where a part is long."""
+    for part in _parts(text):
+        for start in range(0, len(part), _MOST_PIECE_CHARACTERS):
+            piece = part[start : start + _MOST_PIECE_CHARACTERS]
+            if piece.strip():
+                yield f"## From {' '.join(name.split())[:100]}\n\n{quoted(piece.strip())}"
+
+
+def _parts(text: str) -> list[str]:
+    """Split before headings outside fences; parts of a line or two stay with the one before them."""
+    parts: list[list[str]] = [[]]
+    for line, fence in with_fences(text.split("\n")):
+        if line.startswith("#") and fence is None and sum(map(len, parts[-1])) > 200:
+            parts.append([])
+        parts[-1].append(line)
+    return ["\n".join(part) for part in parts]
+
+
+def _fitted(pieces: list[str], characters: int) -> list[str]:
+    """The first pieces that fit; a first piece that is too long by itself is cut, and marked so."""
+    found: list[str] = []
+    for piece in pieces:
+        if len(piece) <= characters:
+            found.append(piece)
+            characters -= len(piece)
+        elif not found and characters > 200:
+            heading, _, rest = piece.partition("\n\n")
+            inside = "\n".join(rest.split("\n")[1:-1])
+            found.append(f"{heading}, cut\n\n{quoted(inside[: characters - len(heading) - 40])}")
+            return found
+    return found
+
+
+PURPOSE = "cases"
+_MOST_SHOWN = 60
+_WINDOW_PER_SHOWN = 384
+"""Tokens of the window for each task, and each fact, of other cases that is shown."""
+_MOST_PROMPT_SHOWN = 240
+
+_HOW = {
+    "direct": "put plainly, by somebody who knows the words of the trade",
+    "paraphrased": "put in other words than the material has, by somebody who has the problem and not the vocabulary",
+    "contextual": "put in the middle of somebody's work: what they are doing, what is there, what went wrong, and what "
+    "they need now; the task follows from it",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """The cases that one call asks for."""
+
+    material: str
+    positive: int
+    negative: int
+    wordings: tuple[str, ...]
+    offers: tuple[CheckOffer, ...]
+    """The kinds of check that its cases may use."""
+    programs: bool
+    student: str = ""
+    """What is told of the student."""
+    rungs: tuple[str, ...] = ()
+    """What the student can be asked for, with a plan of facts; empty without one."""
+    slots: tuple[Slot, ...] = ()
+    """The facts to ask for, with a plan."""
+    other_facts: tuple[str, ...] = ()
+    """The facts that other calls ask for."""
+    shown: int = _MOST_SHOWN
+    """How many tasks, and facts, of other cases are shown."""
+
+
+def batches_for(
+    material: Material,
+    counts: CaseCounts,
+    *,
+    window: int | None,
+    offers: tuple[CheckOffer, ...],
+    programs: bool,
+    slots: Sequence[Slot] = (),
+    profile: StudentProfile | None = None,
+) -> list[Batch]:
+    """As few calls as possible, of up to ten cases each, every one with its own wording, and with its own facts, or
+    without `slots` with its own slice of the material."""
+    number = max(1, -(-counts.total // batch_size(window)))
+    positive = [_share(counts.positive, number, at) for at in range(number)]
+    mine = [tuple(slots[sum(positive[:at]) : sum(positive[: at + 1])]) for at in range(number)]
+    if slots:
+        # There may be fewer facts than cases were wanted.
+        positive = [len(facts) for facts in mine]
+        read = [facts_text(material, facts, window=window) for facts in mine]
+    else:
+        read = slices(material, number, window=window)
+    return [
+        Batch(
+            material=read[at],
+            positive=positive[at],
+            # In reverse, so that no call has the most of both.
+            negative=_share(counts.negative, number, number - 1 - at),
+            wordings=WORDINGS[:1] if profile is not None and profile.is_tiny else _wordings(number, at),
+            offers=offers,
+            programs=programs,
+            student=asked_told(profile),
+            rungs=rungs_for(profile) if slots else (),
+            slots=mine[at],
+            other_facts=_others(slots, mine[at]),
+            shown=_MOST_SHOWN if window is None else min(_MOST_SHOWN, window // _WINDOW_PER_SHOWN),
+        )
+        for at in range(number)
+        if positive[at] or _share(counts.negative, number, number - 1 - at)
+    ]
+
+
+def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None) -> str:
+    """What one call is shown: the task and what all need, then each fact with its passage, each passage once."""
+    tokens = material_tokens(window)
+    shared = shared_text(material, tokens // 2)
+    facts = {slot.fact.id: slot for slot in slots}.values()
+    passages = {slot.passage for slot in facts if slot.passage is not None}
+    each = (tokens - estimate_tokens(shared)) // max(1, len(passages))
+    parts = [shared, "## The facts to ask for"]
+    shown: dict[str, str] = {}
+    for slot in facts:
+        fact, text = slot.fact, slot.fact.text
+        if slot.passage in shown:
+            text += f"\n\n{fact.place}: as above, with {shown[slot.passage]}"
+        elif slot.passage is not None:
+            shown[slot.passage] = fact.id
+            most = min(each, PASSAGE_TOKENS)
+            text += f"\n\n{fact.place}:\n{passage_at(material, fact.place, most_tokens=most, about=fact.text)}"
+        parts.append(f"`{fact.id}` ({fact.kind})\n\n{quoted(text)}")
+    return "\n\n".join(parts)
+
+
+def _others(slots: Sequence[Slot], mine: Sequence[Slot]) -> tuple[str, ...]:
+    here = {slot.fact.id for slot in mine}
+    return tuple(dict.fromkeys(slot.fact.text for slot in slots if slot.fact.id not in here))
+
+
+def _share(total: int, parts: int, at: int) -> int:
+    return total // parts + (at < total % parts)
+
+
+def _wordings(batches: int, at: int) -> tuple[str, ...]:
+    if batches == 1:
+        return WORDINGS
+    if batches == 2:
+        return ("direct", "paraphrased") if at == 0 else ("contextual", "paraphrased")
+    return (WORDINGS[at % len(WORDINGS)],)
+
+
+def first_question(batch: Batch, *, there: Sequence[str] = ()) -> Question:
+    """Asks for the cases of a batch; `there` are the tasks of earlier ones."""
+    text = prompt(
+        "write_cases",
+        material=batch.material,
+        cases=_counted(batch.positive, batch.negative),
+        facts=_facts_asked(batch.slots),
+        wording=_wording_asked(batch),
+        apart=_apart(batch, there),
+    )
+    return _question(batch, text, batch.positive + batch.negative)
+
+
+def next_question(
+    batch: Batch,
+    faulty: Sequence[WrittenCase],
+    *,
+    positive: int,
+    negative: int,
+    there: Sequence[str],
+    slots: Sequence[Slot] = (),
+) -> Question:
+    """Asks for faulty cases again, each with its problems, and for new ones, with a plan those of `slots`."""
+    wanted = f"Write {_counted(positive, negative)} more.\n" if positive + negative else ""
+    text = prompt(
+        "rewrite_cases",
+        material=batch.material,
+        faulty=_faulty(faulty),
+        wanted=wanted + _facts_asked(slots),
+        wording=_wording_asked(batch),
+        there=_listed(batch, there),
+    )
+    return _question(batch, text, len(faulty) + positive + negative)
+
+
+def _facts_asked(slots: Sequence[Slot]) -> str:
+    if not slots:
+        return ""
+    listed = "".join(f"- `{slot.fact.id}`: `{slot.rung}`\n" for slot in slots)
+    return (
+        "Each asks for one of these facts, on the rung beside it; where a fact does not suit its rung, on the next "
+        f"shorter one:\n{listed}"
+    )
+
+
+def _apart(batch: Batch, there: Sequence[str]) -> str:
+    if not batch.rungs:
+        return (
+            "Cover different things that the task needs, the important and the easily mistaken ones first, with no two "
+            "cases that ask the same, and none that is another with other names or numbers in it."
+        )
+    apart = "No two cases ask the same, and none is another with other names or numbers in it."
+    if not there and not batch.other_facts:
+        return apart
+    return (
+        f"{apart} These tasks and facts belong to other cases: ask for none of them, and give none of them away; a "
+        "name in passing does no harm:\n\n"
+        f"{_listed(batch, there)}"
+    )
+
+
+def _listed(batch: Batch, there: Sequence[str]) -> str:
+    tasks = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-batch.shown :]]
+    others = [f"- fact: {shortened(text, _MOST_PROMPT_SHOWN)}" for text in batch.other_facts[: batch.shown]]
+    return quoted("\n".join((*tasks, *others)) or "(none)")
+
+
+def _faulty(faulty: Sequence[WrittenCase]) -> str:
+    if not faulty:
+        return ""
+    told = "\n\n".join(
+        quoted(json.dumps(dict(one.item), ensure_ascii=False, indent=1), language="json")
+        + "\n"
+        + "\n".join(f"- {problem}" for problem in one.problems)
+        for one in faulty
+    )
+    return (
+        "These cases were tried and cannot be used. Below each stands what is wrong. Write each again under its `id`, "
+        f"mended; where it cannot be mended, write another case in its place, under the same `id`.\n\n{told}\n\n"
+    )
+
+
+def _question(batch: Batch, text: str, cases: int) -> Question:
+    return Question(
+        purpose=PURPOSE,
+        system=prompt(
+            "case_rules",
+            checks=_checks_told(batch),
+            negative=f"\n\n{prompt('negative_case')}" if batch.negative else "",
+            about=prompt("case_fact" if batch.rungs else "case_family"),
+            student=f"\n\n{batch.student}" if batch.student else "",
+        ),
+        messages=(Message(role="user", text=text),),
+        schema=cases_schema(
+            batch.offers, cases=cases, programs=batch.programs, rungs=batch.rungs, wordings=batch.wordings
+        ),
+    )
+
+
+def _checks_told(batch: Batch) -> str:
+    told = [offer.guidance for offer in batch.offers if offer.guidance and (batch.programs or not offer.runs_programs)]
+    refused = [f"`{offer.kind}`" for offer in batch.offers if offer.runs_programs and not batch.programs]
+    if refused:
+        told.append(f"Programs cannot be run here: do not use {', '.join(refused)}.")
+    return "\n".join(f"- {line}" for line in told)
+
+
+def _counted(positive: int, negative: int) -> str:
+    said = [f"{count(positive, 'case')} that are not negative"] if positive else []
+    if negative:
+        said.append(count(negative, "negative case"))
+    return " and ".join(said)
+
+
+def _wording_asked(batch: Batch) -> str:
+    if len(batch.wordings) == 1:
+        (wording,) = batch.wordings
+        return f"The wording of all of them is `{wording}`: {_HOW[wording]}.\n"
+    listed = "".join(f"- `{wording}`: {_HOW[wording]}\n" for wording in batch.wordings)
+    return f"About as many in each of these wordings:\n{listed}"
+
+
+READABLE: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"cases": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "object"}}},
+    "required": ["cases"],
+}
+"""What an answer must fit to be read at all. A problem within a case costs that case, not the answer."""
+_ANSWER = object_of((), text=TEXT, files=FILES)
+_EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
+
+
+def cases_schema(
+    offers: Sequence[CheckOffer],
+    *,
+    cases: int,
+    programs: bool,
+    rungs: Sequence[str] = (),
+    wordings: Sequence[str] = WORDINGS,
+) -> Schema:
+    """The schema of so many cases, for the prompt and for providers that hold a model to it.
+
+    With a plan, which has `rungs`, each names its fact; else its topic and its family.
+    """
+    about = {"fact": TEXT, "rung": one_of(*rungs)} if rungs else {"topic": TEXT, "family": TEXT}
+    usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
+    case = object_of(
+        ("id", *about, "wording", "input", "checks", "reference", "wrong"),
+        id=TEXT,
+        **about,
+        wording=one_of(*wordings),
+        negative={"type": "boolean"},
+        input=TEXT,
+        files=FILES,
+        checks=list_of({"anyOf": usable}),
+        reference=_ANSWER,
+        wrong=list_of({"anyOf": [_EDIT, TEXT]}),
+    )
+    return object_of(cases={**list_of(case), "minItems": cases, "maxItems": cases})

@@ -1,0 +1,341 @@
+"""Asks a teacher for cases before there is a draft, examines them, and asks again for those that cannot be used.
+
+With a plan of facts, calls are made one after the other, each with the tasks of the earlier ones in view; without one,
+all at once, each with its own slice of the material. Knows neither how cases are examined nor what a check is: the
+caller passes both. The same replies give the same cases.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from upskill.core.cases.family import near_duplicate, with_merged_families
+from upskill.core.cases.split import CaseCounts, split_cases, without_doubles
+from upskill.core.models import Ask, Question
+from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for_each
+from upskill.core.nouns import Case, CheckOffer, Qualification, estimate_tokens
+from upskill.core.nouns.progress import SILENT, Progress
+from upskill.core.nouns.text import count as counted
+from upskill.core.nouns.text import shortened
+from upskill.generation.case_questions import READABLE, Batch, batches_for, first_question, next_question
+from upskill.generation.draft import Clean, clean_by_patterns
+from upskill.generation.facts import FactPlan, Slot, slots_for, with_fact
+from upskill.generation.material import Material
+from upskill.generation.student import CountTokens, StudentProfile
+from upskill.generation.written_case import CheckProblems, WrittenCase, cleaned, name_of, read_written
+
+REWRITES = 2
+"""How often a case that does not qualify is asked for again."""
+
+MOST_OF_A_KIND = 40
+"""Positive or negative cases that are taken from one answer."""
+
+_HINT = "choose a stronger teacher with --test-gen-model or --model"
+
+Examine = Callable[[Sequence[Case]], Sequence[Qualification]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenCases:
+    """Cases that can tell right from wrong, each with its use; and what was dropped, in a line each."""
+
+    cases: tuple[Case, ...]
+    dropped: tuple[str, ...] = ()
+
+
+def write_cases(
+    material: Material,
+    ask: Ask,
+    *,
+    counts: CaseCounts = CaseCounts(),  # noqa: B008 - frozen
+    examine: Examine,
+    check_problems: CheckProblems,
+    offers: tuple[CheckOffer, ...],
+    progress: Progress = SILENT,
+    clean: Clean = clean_by_patterns,
+    window: int | None = None,
+    programs: bool = True,
+    plan: FactPlan | None = None,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
+    known: Sequence[Case] = (),
+) -> WrittenCases:
+    """Cases for the material. Raises `TeacherUnusable` where there is not one.
+
+    `examine` qualifies each case among the others. `clean` takes secrets out of the answers. `offers` are the kinds of
+    check that may be used; `programs` says whether checks can run any here. `window` is the teacher's, in tokens. Cases
+    must fit the student of `profile`, as `count` counts tokens, and ask nothing that those of `known` ask.
+    """
+    slots = () if plan is None else slots_for(plan, counts, material, profile=profile, count=count)
+    writing = _CaseWriter(
+        ask=ask,
+        examine=examine,
+        clean=clean,
+        read=partial(read_written, check_problems=check_problems, profile=profile, count=count),
+        counts=counts,
+        known=known,
+        slots=Counter(slot.fact.id for slot in slots),
+        batches=[
+            _BatchState(batch=batch)
+            for batch in batches_for(
+                material, counts, window=window, offers=offers, programs=programs, slots=slots, profile=profile
+            )
+        ],
+    )
+    if slots and len(slots) < counts.positive:
+        progress.note(f"the plan has facts for only {len(slots)} of {counts.positive} cases")
+    writing.write()
+    for attempt in range(1, REWRITES + 1):
+        missing = sum(writing.missing)
+        if not missing:
+            break
+        progress.note(
+            f"{missing} of {counts.total} cases {'was' if missing == 1 else 'were'} unusable; asking again "
+            f"({attempt} of {REWRITES})"
+        )
+        writing.write_again()
+    return writing.result()
+
+
+@dataclass(slots=True)
+class _BatchState:
+    batch: Batch
+    faulty: list[WrittenCase] = field(default_factory=list)
+    """The cases of its last answer that cannot be used, with the reasons."""
+    failure: str | None = None
+    """Why its last answer could not be read at all."""
+
+
+_Request = tuple[_BatchState, Callable[..., Question]]
+"""Whom to ask again, and the question, once the tasks that are there are known."""
+
+
+class _GoodCase(NamedTuple):
+    case: Case
+    written: WrittenCase
+    batch: _BatchState
+    """The batch that it was written in."""
+
+
+@dataclass(slots=True)
+class _CaseWriter:
+    ask: Ask
+    examine: Examine
+    clean: Clean
+    read: Callable[..., WrittenCase]
+    counts: CaseCounts
+    known: Sequence[Case]
+    slots: Counter[str]
+    """How many cases each fact is asked for, with a plan."""
+    batches: list[_BatchState]
+    good: list[_GoodCase] = field(default_factory=list)
+    doubles: int = 0
+    unasked: int = 0
+
+    @property
+    def missing(self) -> tuple[int, int]:
+        """How many more are needed, positive and negative."""
+        negative = sum(one.case.use == "negative" for one in self.good)
+        positive = len(self.good) - negative
+        wanted = self.slots.total() or self.counts.positive
+        return max(0, wanted - positive), max(0, self.counts.negative - negative)
+
+    def write(self) -> None:
+        """Asks for the cases of every batch."""
+        self._ask_all([(state, partial(first_question, state.batch)) for state in self.batches])
+        if not self.good and not any(state.faulty for state in self.batches):
+            reason = next((state.failure for state in self.batches if state.failure), "it wrote no case")
+            raise TeacherUnusable(f"the teacher wrote no readable case: {reason}", hint=_HINT)
+
+    def write_again(self) -> None:
+        """Asks for faulty cases again in their batches, as far as they are needed, and for new ones to fill up."""
+        self._ask_all(self._open_slots() if self.slots else self._open_counts())
+
+    def _open_counts(self) -> list[_Request]:
+        """What is missing in all, shared out among the batches."""
+        short = dict(zip((False, True), self.missing, strict=True))
+        back: list[list[WrittenCase]] = []
+        for state in self.batches:
+            back.append([])
+            for one in state.faulty:
+                if short[one.case.use == "negative"]:
+                    short[one.case.use == "negative"] -= 1
+                    back[-1].append(one)
+        requests: list[_Request] = []
+        for batches_left, state, faulty in zip(range(len(back), 0, -1), self.batches, back, strict=True):
+            more = {negative: -(-wanted // batches_left) for negative, wanted in short.items()}
+            short = {negative: wanted - more[negative] for negative, wanted in short.items()}
+            if faulty or any(more.values()):
+                ask = partial(next_question, state.batch, faulty, positive=more[False], negative=more[True])
+                requests.append((state, ask))
+        return requests
+
+    def _open_slots(self) -> list[_Request]:
+        """What is missing of the facts and the negative cases of each batch."""
+        filled = self._filled
+        requests: list[_Request] = []
+        for state in self.batches:
+            wanted: list[Slot] = []
+            for slot in state.batch.slots:
+                filled[slot.fact.id] -= 1
+                if filled[slot.fact.id] < 0:
+                    wanted.append(slot)
+            negative = state.batch.negative - sum(
+                one.batch is state and one.case.use == "negative" for one in self.good
+            )
+            faulty: list[WrittenCase] = []
+            for one in state.faulty:
+                fact = one.case.extra.get("fact")
+                if fact is None and one.case.use is None and wanted:
+                    free = wanted.pop(0)
+                    instead = f"write it for the fact `{free.fact.id}`, on the rung `{free.rung}`"
+                    faulty.append(replace(one, problems=(*one.problems, instead)))
+                elif (mine := next((slot for slot in wanted if slot.fact.id == fact), None)) is not None:
+                    wanted.remove(mine)
+                    faulty.append(one)
+                elif one.case.use == "negative" and negative > 0:
+                    negative -= 1
+                    faulty.append(one)
+            if faulty or wanted or negative > 0:
+                ask = partial(next_question, state.batch, faulty, positive=len(wanted), negative=max(0, negative))
+                requests.append((state, partial(ask, slots=wanted)))
+        return requests
+
+    @property
+    def _filled(self) -> Counter[str]:
+        return Counter(str(one.case.extra["fact"]) for one in self.good if "fact" in one.case.extra)
+
+    def _ask_all(self, requests: Sequence[_Request]) -> None:
+        """Asks, one after the other with a plan, else at once, and examines all cases when they are there."""
+        for some in [[request] for request in requests] if self.slots else [requests]:
+            self._ask_for([(state, ask(there=self._there(state))) for state, ask in some])
+        self._examine([one.case for one in self.good])
+
+    def _there(self, asked: _BatchState) -> list[str]:
+        """The tasks that a batch must not repeat; those of its own that it writes again are none of them."""
+        others = [state for state in self.batches if state is not asked] if self.slots else []
+        faulty = [one.case for state in others for one in state.faulty]
+        return [case.prompt for case in (*self.known, *(one.case for one in self.good), *faulty)]
+
+    def _ask_for(self, questions: Sequence[tuple[_BatchState, Question]]) -> None:
+        answers = ask_for_each(self.ask, [question for _, question in questions], _items, enough=READABLE)
+        new: list[tuple[WrittenCase, _BatchState]] = []
+        for (state, _), answer in zip(questions, answers, strict=True):
+            if isinstance(answer, UnusableAnswer):
+                state.failure = answer.problems[0] if answer.problems else "no reason"
+                continue
+            state.failure = None
+            items = _not_too_many(answer)
+            named = {name_of(item) for item in items}
+            # A case that was written again replaces the faulty one; one that was passed over stays faulty.
+            state.faulty = [one for one in state.faulty if name_of(one.item) not in named]
+            batch = state.batch
+            for item in items:
+                written = self.read(
+                    cleaned(item, self.clean), offers=batch.offers, wordings=batch.wordings, programs=batch.programs
+                )
+                new.append((with_fact(written, batch.slots) if batch.rungs else written, state))
+        self._take(new)
+
+    def _take(self, new: list[tuple[WrittenCase, _BatchState]]) -> None:
+        """Keeps new cases that can be read, were asked for and repeat no other."""
+        readable: list[_GoodCase] = []
+        taken = {one.case.id for one in self.good}
+        for written, state in new:
+            if written.problems:
+                state.faulty.append(written)
+                continue
+            digest = written.case.digest
+            name = name_of(written.item) or f"case-{digest[:12]}"
+            case = replace(written.case, id=name if name not in taken else f"{name}-{digest[:6]}")
+            taken.add(case.id)
+            readable.append(_GoodCase(case, written, state))
+        before = [*self.known, *(one.case for one in self.good)]
+        compared = without_doubles((one.case for one in readable), known=before)
+        for one, (_, double) in zip(readable, compared, strict=True):
+            fact = str(one.case.extra.get("fact", ""))
+            if double is not None:
+                self.doubles += 1
+            elif fact and self._filled[fact] >= self.slots[fact]:
+                self.unasked += 1
+            elif (like := self._given_away_by(one.case)) is not None:
+                problem = f"is another case with other names or numbers in it; ask something else than: {like.prompt}"
+                one.batch.faulty.append(replace(one.written, problems=(shortened(problem, 400),)))
+            else:
+                self.good.append(one)
+
+    def _given_away_by(self, case: Case) -> Case | None:
+        """A near-duplicate that is, or may come to be, on another side: families and facts are never on both."""
+        if not self.slots:
+            return None  # sides are drawn when all cases are there
+        good = (one.case for one in self.good)
+        return near_duplicate(
+            case, (*self.known, *(one for one in good if (one.use == "learn") != (case.use == "learn")))
+        )
+
+    def _examine(self, cases: Sequence[Case]) -> bool:
+        """Examines cases among each other and returns those that fail to their batches. Whether none failed."""
+        bad = {one.case_id: one for one in (self.examine(cases) if cases else ()) if not _holds(one)}
+        for one in self.good:
+            if (qualification := bad.get(one.case.id)) is not None:
+                one.batch.faulty.append(replace(one.written, problems=_reasons(qualification)))
+        self.good = [one for one in self.good if one.case.id not in bad]
+        return not bad
+
+    def result(self) -> WrittenCases:
+        """The cases that hold, at most as many as were wanted, each with its use."""
+        # Whether a case holds depends on the others: the cases that are returned were examined together.
+        while not self._examine(self._chosen):
+            pass
+        chosen = self._chosen
+        dropped = tuple(self._dropped())
+        if all(case.use == "negative" for case in chosen):
+            raise TeacherUnusable(
+                "none of the teacher's cases can tell right answers from wrong ones", problems=dropped[:8], hint=_HINT
+            )
+        return WrittenCases(cases=split_cases(with_merged_families(chosen), self.counts), dropped=dropped)
+
+    @property
+    def _chosen(self) -> tuple[Case, ...]:
+        positive = [one.case for one in self.good if one.case.use != "negative"]
+        negative = [one.case for one in self.good if one.case.use == "negative"]
+        return (*positive[: self.counts.positive], *negative[: self.counts.negative])
+
+    def _dropped(self) -> Iterable[str]:
+        unasked = self.unasked
+        for state in self.batches:
+            for one in state.faulty:
+                if state.batch.rungs and one.case.use is None:
+                    unasked += 1
+                else:
+                    yield f"{name_of(one.item) or 'a case without a name'}: {shortened(one.problems[0], 200)}"
+            if state.failure is not None:
+                yield f"an answer could not be read: {shortened(state.failure, 200)}"
+        if self.doubles:
+            yield f"{counted(self.doubles, 'case')} that repeat another case"
+        if unasked and any(self.missing):
+            yield f"{counted(unasked, 'case')} about facts that were not asked for"
+
+
+def _items(text: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads(text)["cases"]
+    return items
+
+
+def _not_too_many(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first cases of each kind: examining takes time, and a teacher may not stop."""
+    kinds = ([item for item in items if bool(item.get("negative")) is kind] for kind in (False, True))
+    return [item for mine in kinds for item in mine[:MOST_OF_A_KIND]]
+
+
+def _holds(one: Qualification) -> bool:
+    """Generated cases must qualify, and must not give their answer away."""
+    return one.state == "qualified" and "leaks" not in one.labels
+
+
+def _reasons(one: Qualification) -> tuple[str, ...]:
+    told = [f"{reason.saw}; {reason.change}" if reason.change else reason.saw for reason in one.reasons]
+    return tuple(told) or (f"it is {one.state}",)

@@ -1,0 +1,257 @@
+"""The plan of facts: what is known that matters for the task, each fact in a family, each family on one side.
+
+Cases are written from it, so a fact is never asked both in what is learned from and in what is held out. A person may
+edit the plan; it is then used as it stands. Which fact is asked how, and with which passage, follows from it."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+
+from upskill.core.cases.family import MOST_FAMILY_CHARACTERS
+from upskill.core.cases.split import CaseCounts, split_cases
+from upskill.core.nouns import Case, estimate_tokens
+from upskill.core.nouns.text import count
+from upskill.errors import UsageError
+from upskill.generation.citations import KnownCitations, passage_at
+from upskill.generation.material import Material
+from upskill.generation.student import RUNGS, CountTokens, StudentProfile
+from upskill.generation.written_case import WrittenCase, slug
+
+PLAN_FORMAT = "upskill.plan/1"
+MOST_FACT = 600
+"""Characters of one fact."""
+MOST_ID = 60
+
+FactKind = Literal["fact", "procedure", "mistake"]
+Side = Literal["learn", "held-out"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """One thing that is known and can be asked for."""
+
+    id: str
+    text: str
+    """One sentence that says it."""
+    kind: FactKind
+    place: str
+    """Where it stands in the material, spelled as citations are; empty where there is no place."""
+    family: str
+    """Facts that give each other away share one."""
+    use: Side | None = None
+    """The side of its family; `None` before sides are drawn."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FactPlan:
+    """All facts, the important ones first, each with its side."""
+
+    facts: tuple[Fact, ...]
+
+    def families(self, use: Side) -> tuple[tuple[Fact, ...], ...]:
+        """The families of one side, in the order of the plan."""
+        groups: dict[str, list[Fact]] = {}
+        for fact in self.facts:
+            if fact.use == use:
+                groups.setdefault(fact.family, []).append(fact)
+        return tuple(map(tuple, groups.values()))
+
+    def lacks(self, counts: CaseCounts) -> Side | None:
+        """A side that is wanted and has no fact."""
+        wanted: dict[Side, int] = {"learn": counts.learn, "held-out": counts.held_out}
+        return next((use for use, number in wanted.items() if number and not self.families(use)), None)
+
+    def __str__(self) -> str:
+        learn, held_out = len(self.families("learn")), len(self.families("held-out"))
+        families = "1 family" if learn + held_out == 1 else f"{learn + held_out} families"
+        return f"{count(len(self.facts), 'fact')} in {families}: {learn} for practice, {held_out} held out"
+
+
+def with_sides(facts: Sequence[Fact], counts: CaseCounts) -> FactPlan:
+    """The plan with a side for each family, drawn from the text of its facts alone; a side that is set stays."""
+    drawn = split_cases(
+        [
+            Case(
+                id=fact.id, prompt=fact.text, checks=(), family=fact.family, use=fact.use, extra={"wording": fact.kind}
+            )
+            for fact in facts
+        ],
+        counts,
+    )
+    sides: dict[str, Side] = {case.id: "learn" if case.use == "learn" else "held-out" for case in drawn}
+    return FactPlan(facts=tuple(replace(fact, use=sides[fact.id]) for fact in facts))
+
+
+def plan_text(plan: FactPlan) -> str:
+    """The plan as it is saved, for people to read and to edit."""
+    facts = [asdict(fact) for fact in plan.facts]
+    return json.dumps({"format": PLAN_FORMAT, "facts": facts}, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_plan(text: str | bytes, material: Material, counts: CaseCounts, *, where: str) -> FactPlan:
+    """A plan that was saved, and perhaps edited. Raises `UsageError` with every problem and the entry it is in.
+
+    An entry without `use` gets the side of its family, else one is drawn; one without `family` is a family of its own.
+    """
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # half a character could not be saved
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{where}: is not valid JSON: {error}", hint="fix it, or delete it to get a new plan"
+        ) from None
+    listed = value.get("facts") if isinstance(value, dict) else value
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{where}: has no list of `facts`", hint="delete it to get a new plan")
+    known = KnownCitations(material)
+    problems: list[str] = []
+    facts: list[Fact] = []
+    for number, entry in enumerate(listed, 1):
+        name = f"fact {number}" + (f" ({entry['id']})" if isinstance(entry, dict) and entry.get("id") else "")
+        found = _entry_problems(entry, known, facts)
+        problems += (f"{name}: {problem}" for problem in found)
+        if not found:
+            facts.append(_fact(entry, known))
+    problems += _family_problems(facts)
+    plan = with_sides(facts, counts) if not problems else None
+    if plan is not None and (side := plan.lacks(counts)) is not None:
+        problems.append(
+            f"no family is {'for practice' if side == 'learn' else 'held out'}: set `use` of one family to `{side}`"
+        )
+    if plan is None or problems:
+        raise UsageError(f"{where}: cannot be used as a plan", problems=problems, hint="correct these entries")
+    return plan
+
+
+def _entry_problems(entry: Any, known: KnownCitations, before: Sequence[Fact]) -> list[str]:
+    if not isinstance(entry, dict):
+        return ["must be an object with `id`, `text`, `kind`, `place`, `family` and `use`"]
+    problems = [
+        f"`{key}` must be a text of 1 to {most} characters"
+        for key, most in (("id", MOST_ID), ("text", MOST_FACT))
+        if not isinstance(said := entry.get(key), str) or not 0 < len(said.strip()) <= most
+    ]
+    if not problems and (twin := next((one for one in before if one.id == entry["id"].strip()), None)):
+        problems.append(f"its `id` is used by another fact: {twin.text}")
+    if not problems and (twin := next((one for one in before if one.text == " ".join(entry["text"].split())), None)):
+        problems.append(f"says the same as {twin.id}")
+    if entry.get("kind") not in get_args(FactKind):
+        problems.append(f"`kind` must be one of {', '.join(get_args(FactKind))}")
+    if entry.get("use") not in (None, *get_args(Side)):
+        problems.append(f"`use` must be one of {', '.join(get_args(Side))}")
+    family, place = entry.get("family") or "", entry.get("place") or ""
+    if not isinstance(family, str) or len(family) > MOST_FAMILY_CHARACTERS or not family.isprintable():
+        problems.append(f"`family` must be one line of at most {MOST_FAMILY_CHARACTERS} characters")
+    if not isinstance(place, str) or (place and not known.named_in(place.split(";"))):
+        problems.append(f"`place` {place!r} is not in the material")
+    return problems
+
+
+def _fact(entry: dict[str, Any], known: KnownCitations) -> Fact:
+    return Fact(
+        id=entry["id"].strip(),
+        text=" ".join(entry["text"].split()),
+        kind=entry["kind"],
+        place="; ".join(known.named_in((entry.get("place") or "").split(";"))),
+        family=(entry.get("family") or entry["id"]).strip(),
+        use=entry.get("use"),
+    )
+
+
+def _family_problems(facts: Sequence[Fact]) -> list[str]:
+    sides: dict[str, dict[Side, str]] = {}
+    for fact in facts:
+        if fact.use is not None:
+            sides.setdefault(fact.family, {}).setdefault(fact.use, fact.id)
+    return [
+        f"the family {family} is on both sides: {found['learn']} is for practice, {found['held-out']} is held out"
+        for family, found in sides.items()
+        if len(found) > 1
+    ]
+
+
+PASSAGE_TOKENS = 1_200
+"""Tokens of a passage where no student is known."""
+LEAST_OUTPUT = {"snippet": 100, "file": 400}
+"""Tokens of the longest answer from which on a student is asked for so much."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slot:
+    """One case that is wanted: of which fact, on which rung."""
+
+    fact: Fact
+    rung: str
+    passage: str | None
+    """What stands at the place of the fact, as far as a student's window allows."""
+
+
+def rungs_for(profile: StudentProfile | None) -> tuple[str, ...]:
+    """What a student can be asked for, by its size and its longest answer alone."""
+    if profile is not None and profile.is_tiny:
+        return RUNGS[:1]
+    longest = None if profile is None else profile.output_tokens
+    return tuple(rung for rung in RUNGS if longest is None or longest >= LEAST_OUTPUT.get(rung, 0))
+
+
+def slots_for(
+    plan: FactPlan,
+    counts: CaseCounts,
+    material: Material,
+    *,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
+) -> tuple[Slot, ...]:
+    """The cases that are wanted, family by family, as many of each side as were asked for."""
+    rungs = rungs_for(profile)
+    asked = [
+        *_asked(plan.families("learn"), counts.learn, rungs),
+        *_asked(plan.families("held-out"), counts.held_out, rungs),
+    ]
+    most = PASSAGE_TOKENS if profile is None else profile.skill_tokens
+    passages = {
+        fact.id: passage_at(material, fact.place, most_tokens=most, count=count, about=fact.text)
+        if fact.place
+        else None
+        for fact, _ in asked
+    }
+    return tuple(Slot(fact=fact, rung=rung, passage=passages[fact.id]) for fact, rung in asked)
+
+
+def _asked(families: Sequence[Sequence[Fact]], wanted: int, rungs: Sequence[str]) -> list[tuple[Fact, str]]:
+    """Families take turns until there are enough: first with each of their facts, then with each on another rung.
+
+    No fact is asked twice on one rung: that would be the same case, or one that asks it backwards.
+    """
+    most = max(map(len, families), default=0)
+    once = [family[turn] for turn in range(most) for family in families if turn < len(family)]
+    turns = (once * len(rungs))[:wanted]
+    first = {fact.id: place for place, fact in enumerate(dict.fromkeys(turns))}
+    times: Counter[str] = Counter()
+    asked: list[tuple[Fact, str]] = []
+    for fact in turns:
+        asked.append((fact, rungs[(first[fact.id] + times[fact.id]) % len(rungs)]))
+        times[fact.id] += 1
+    order = {family[0].family: place for place, family in enumerate(families)}
+    return sorted(asked, key=lambda one: order[one[0].family])
+
+
+def with_fact(written: WrittenCase, slots: Sequence[Slot]) -> WrittenCase:
+    """The case with the family, the side and the passage of the fact that it names; one of no such fact is faulty."""
+    case = written.case
+    if case.use == "negative":
+        return replace(written, case=replace(case, family=None))
+    said = slug(written.item.get("fact"), MOST_ID)
+    mine = [slot for slot in slots if slug(slot.fact.id, MOST_ID) == said]
+    if not mine:
+        ids = ", ".join(dict.fromkeys(slot.fact.id for slot in slots)) or "none"
+        problem = f"`fact` is {said!r}; the facts to ask for here are {ids}"
+        return replace(written, problems=(problem, *written.problems))
+    rung = slug(written.item.get("rung"), MOST_ID)
+    slot = next((slot for slot in mine if slot.rung == rung), mine[0])
+    fact = slot.fact
+    extra = {**case.extra, "topic": fact.family, "fact": fact.id, "rung": rung if rung in RUNGS else slot.rung}
+    case = replace(case, family=fact.family, use=fact.use, passage=slot.passage, extra=extra)
+    return replace(written, case=case)

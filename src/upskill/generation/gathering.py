@@ -1,0 +1,375 @@
+"""Gathers what a teacher works from: recordings, documents, a repository, a skill, examples; all without secrets."""
+
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import TypeAdapter, ValidationError
+
+from upskill.core.nouns import digest_of
+from upskill.core.nouns.progress import SILENT, Progress
+from upskill.core.nouns.skill import SKILL_FILE
+from upskill.core.nouns.text import whole_characters
+from upskill.core.runs.records import first_problem, record_text
+from upskill.core.skills.skill_meta import read_meta
+from upskill.core.skills.skills import read_skill
+from upskill.errors import EngineError, UsageError
+from upskill.generation.comments import CommentedAnswer
+from upskill.generation.draft import read_draft
+from upskill.generation.facts import PLAN_FORMAT
+from upskill.generation.material import Document, Material
+from upskill.redaction import redactor_from
+from upskill.traces.read_trace import read_trace
+from upskill.traces.readers import detect, learnable_below, recordings_below, require_below
+from upskill.traces.recording import Recording
+from upskill.traces.trace import TraceDigest
+
+DIGEST_BUDGET = 24_000
+"""Tokens of the digest of all recordings: a tenth of a large teacher's window."""
+MOST_DOCUMENT_CHARACTERS = 200_000
+"""Of all documents together, about 50,000 tokens."""
+MOST_OF_ONE = 60_000
+MOST_FILE_BYTES = 2_000_000
+MOST_FILES = 20_000
+"""Of a repository. More are ignored."""
+_TRACE_TEXTS = frozenset({".md", ".txt", ".log", ""})
+"""A text with such a suffix is taken for a recording of work, unless it is Markdown with a title."""
+_TITLE = re.compile(r"\s*(?:---\n.*?\n---\s*)?# \S", re.DOTALL)
+_FIRST = ("readme", "agents", "claude", "contributing", "docs", "doc")
+_PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
+_CODE = frozenset(
+    {".py", ".js", ".ts", ".tsx", ".rs", ".go", ".c", ".h", ".cc", ".cpp", ".cu", ".cuh", ".java", ".rb", ".sh"}
+    | {".nix", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".html", ".tex", ".sql", ".json"}
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatheredMaterial:
+    """The material, where it came from, and notes on it for a person."""
+
+    material: Material
+    skill_folder: Path | None = None
+    """The skill that is to be improved."""
+    sources: tuple[str, ...] = ()
+    trace_digest: str | None = None
+    """The SHA-256 of the digest of the traces."""
+    redacted: int = 0
+    """How many secrets were taken out."""
+    notes: tuple[str, ...] = ()
+    wish: str | None = None
+    """What to improve, in the person's words; `None` where the skill is new, or nothing was asked for."""
+
+
+def gather(
+    task: str | None,
+    *,
+    examples: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    folder: Path,
+    unseen: Sequence[Path] = (),
+    environment: Mapping[str, str] | None = None,
+    progress: Progress = SILENT,
+    piped: BinaryIO | None = None,
+) -> GatheredMaterial:
+    """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills.
+
+    `unseen` are files that say what the skill will be tested on, cases or a plan of them: nobody who writes it is given
+    them.
+    """
+    environment = os.environ if environment is None else environment
+    redactor = redactor_from(environment)
+
+    def clean(text: str) -> str:
+        # What is typed, and names of files, need not be UTF-8; what is saved and sent must be.
+        return redactor.clean(whole_characters(text))
+
+    skills = [found for source in sources if (found := skill_in(source)) is not None]
+    if len(skills) > 1:
+        raise UsageError(
+            "only one skill can be improved at a time", hint="name one skill with --from, beside sessions or documents"
+        )
+    skill_folder = skills[0] if skills else None
+    notes: list[str] = []
+    recordings, documents = _sorted_sources([one for one in sources if skill_in(one) is None], notes, unseen)
+    digest, taken_out = None, 0
+    if recordings:
+        read = read_trace(
+            *recordings,
+            budget=DIGEST_BUDGET,
+            folder=folder,
+            environment=environment,
+            progress=progress,
+            now=time.time(),
+            piped=piped,
+        )
+        digest, taken_out = read.digest, sum(read.redactions.values())
+        notes += [*read.notes, *(f"not read: {why}" for why in read.refused)]
+    material = Material(
+        task=clean(_task(task, skill_folder, digest)),
+        examples=tuple(map(clean, examples)),
+        digest=digest,
+        documents=_cleaned(documents, clean, notes),
+        skill=None if skill_folder is None else read_draft(skill_folder),
+    )
+    return GatheredMaterial(
+        material=material,
+        skill_folder=skill_folder,
+        sources=tuple(map(clean, sources)),
+        trace_digest=None if digest is None else digest_of(digest.text),
+        redacted=taken_out + redactor.found.total,
+        notes=tuple(dict.fromkeys(map(whole_characters, notes))),
+        wish=clean(task) if task and skill_folder is not None else None,
+    )
+
+
+def _sorted_sources(
+    sources: Sequence[str], notes: list[str], unseen: Sequence[Path]
+) -> tuple[list[str], list[Document]]:
+    """Which sources are recordings, and the texts of the others."""
+    recordings: list[str] = []
+    documents: list[Document] = []
+    for source in sources:
+        if any(_is_file(Path(source).expanduser(), one) for one in unseen):
+            raise UsageError(
+                f"{source}: contains what the skill is tested on, so the teacher must not see it",
+                hint="remove it from --from, or name another case file with -t, or another plan with --plan",
+            )
+        texts = _documents(source, notes, unseen)
+        if texts is None:
+            recordings.append(source)
+        else:
+            documents += texts
+    return recordings, documents
+
+
+def skill_in(source: str) -> Path | None:
+    """The folder of a skill that a source names; `None` where it names something else."""
+    path = Path(source).expanduser()
+    try:
+        if path.name == SKILL_FILE and path.is_file():
+            return path.parent
+        return path if path.is_dir() and (path / SKILL_FILE).is_file() else None
+    except OSError:
+        return None
+
+
+def _task(task: str | None, skill: Path | None, digest: TraceDigest | None) -> str:
+    """The task that was typed; else what the skill was made for, or what the person in the recording asked."""
+    if task:
+        return task
+    if skill is not None:
+        provenance = read_meta(skill).provenance
+        return provenance.task if provenance is not None else read_skill(skill).description
+    if digest is not None:
+        asked = next((finding for finding in digest.kept if finding.kind == "task"), None)
+        if asked is not None:
+            return asked.parts[0].text if asked.parts else asked.title
+    raise UsageError(
+        "no task was given: what should the skill be for?",
+        hint='for example: upskill generate "parse YAML"; or name a session, or a skill to improve, with --from',
+    )
+
+
+def _is_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
+def _documents(source: str, notes: list[str], unseen: Sequence[Path]) -> list[Document] | None:
+    """The texts of a document or a repository; `None` where a source is a recording, or nothing that could be read."""
+    if source in ("-", "last") or source.startswith("last:"):
+        return None
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return None if _holds_recordings(path) else _repository(path, notes, unseen)
+    if not path.is_file() or (path.suffix.lower() in _TRACE_TEXTS and not _has_title(path)):
+        return None
+    try:
+        if detect(Recording(path)) != "text":
+            return None
+    except UsageError:
+        # JSON of no known format is a document; binary files are refused when they are read.
+        if path.suffix.lower() not in {".json", ".jsonl"}:
+            return None
+    text = _text(path)
+    return None if text is None else [Document(name=path.name, text=text)]
+
+
+def _has_title(path: Path) -> bool:
+    """Whether a file is Markdown that begins with a heading, and short enough to be read whole."""
+    text = _text(path) if path.suffix.lower() == ".md" else None
+    return text is not None and len(text) <= MOST_OF_ONE and _TITLE.match(text) is not None
+
+
+def _holds_recordings(folder: Path) -> bool:
+    """Whether a folder holds recordings, and so is no repository even if it has a README."""
+    for number, path in enumerate(recordings_below(folder)):
+        if number >= MOST_FILES:
+            return False
+        try:
+            require_below(folder, path)
+            if path.suffix not in {".md", ".txt"} and detect(Recording(path)) != "text":
+                return True
+        except UsageError:
+            continue
+    return False
+
+
+def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[Document]:
+    """The prose of a repository, then its code, as much as a teacher can read; without the cases of students."""
+    below = list(islice(_below(folder), MOST_FILES + 1))
+    if len(below) > MOST_FILES:
+        notes.append(
+            f"{folder.as_posix()}: has more than {MOST_FILES:,} files; only the first {MOST_FILES:,} were considered"
+        )
+    files = sorted(below[:MOST_FILES], key=lambda path: _rank(path.relative_to(folder)))
+    found: list[Document] = []
+    room = MOST_DOCUMENT_CHARACTERS
+    left_out = 0
+    for path in files:
+        if any(_is_file(path, one) for one in unseen):
+            continue
+        text = _text(path) if room > 0 else ""
+        if text is None or _is_plan(text):
+            continue
+        if room <= 0 or len(text) > MOST_OF_ONE * 4:
+            left_out += 1
+            continue
+        found.append(Document(name=path.relative_to(folder).as_posix(), text=text[:MOST_OF_ONE]))
+        room -= min(len(text), MOST_OF_ONE)
+    if not found:
+        raise UsageError(
+            f"{folder.as_posix()}: contains no session and no readable text",
+            hint="name a session, a document, or the folder of a skill",
+        )
+    if left_out:
+        notes.append(
+            f"{folder.as_posix()}: {left_out:,} files were skipped at the total size limit; documents are read first"
+        )
+    return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in learnable_below(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = place / name
+            # Files whose name begins with a dot are for machines, and `.env` holds secrets.
+            if name.startswith(".") or path.suffix.lower() not in _PROSE | _CODE or path.is_symlink():
+                continue
+            yield path
+
+
+def _is_plan(text: str) -> bool:
+    """Whether a text is a plan of facts, which says what is held out."""
+    return f'"format": "{PLAN_FORMAT}"' in text[:200]
+
+
+def _rank(path: Path) -> tuple[int, int, str]:
+    prose = path.suffix.lower() in _PROSE
+    named = path.parts[0].lower().startswith(_FIRST)
+    return (0 if prose and named else 1 if prose else 2, len(path.parts), path.as_posix())
+
+
+def _text(path: Path) -> str | None:
+    """The text of a file; `None` where it is none, or too large to be one."""
+    try:
+        found = path.stat()
+        # Reading a pipe could block for ever.
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_FILE_BYTES:
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if b"\0" in data:
+        return None
+    return data.decode("utf-8", "replace").strip() or None
+
+
+def _cleaned(documents: list[Document], clean: Callable[[str], str], notes: list[str]) -> tuple[Document, ...]:
+    cleaned: list[Document] = []
+    room = MOST_DOCUMENT_CHARACTERS
+    for document in documents:
+        text = clean(document.text)
+        if len(text) > min(room, MOST_OF_ONE):
+            notes.append(
+                f"{document.name}: only the first {min(room, MOST_OF_ONE):,} of {len(text):,} characters were read"
+            )
+        text = text[: min(room, MOST_OF_ONE)]
+        room -= len(text)
+        if text:
+            cleaned.append(Document(name=clean(document.name), text=text))
+    return tuple(cleaned)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _MaterialFile:
+    """`material.json`: everything but the skill, which is saved as a folder."""
+
+    task: str
+    examples: tuple[str, ...]
+    digest: TraceDigest | None
+    documents: tuple[Document, ...]
+    sources: tuple[str, ...]
+    trace_digest: str | None
+    redacted: int
+    notes: tuple[str, ...]
+    wish: str | None
+    comments: tuple[CommentedAnswer, ...] = ()
+
+
+_MATERIAL_FILE = TypeAdapter(_MaterialFile)
+
+
+def gathered_text(gathered: GatheredMaterial) -> str:
+    """The material as it is saved in the run folder."""
+    material = gathered.material
+    saved = _MaterialFile(
+        task=material.task,
+        examples=material.examples,
+        digest=material.digest,
+        documents=material.documents,
+        sources=gathered.sources,
+        trace_digest=gathered.trace_digest,
+        redacted=gathered.redacted,
+        notes=gathered.notes,
+        wish=gathered.wish,
+        comments=material.comments,
+    )
+    return record_text(_MATERIAL_FILE, saved)
+
+
+def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | None) -> GatheredMaterial:
+    """The saved material; the skill is read from its copy in the run folder, since the original may have changed."""
+    try:
+        saved = _MATERIAL_FILE.validate_json(text)
+    except ValidationError as error:
+        raise EngineError(
+            f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run"
+        ) from None
+    material = Material(
+        task=saved.task,
+        examples=saved.examples,
+        digest=saved.digest,
+        documents=saved.documents,
+        comments=saved.comments,
+    )
+    if previous is not None:
+        material = replace(material, skill=read_draft(previous))
+    return GatheredMaterial(
+        material=material,
+        skill_folder=skill_folder,
+        sources=saved.sources,
+        trace_digest=saved.trace_digest,
+        redacted=saved.redacted,
+        notes=saved.notes,
+        wish=saved.wish,
+    )

@@ -1,0 +1,189 @@
+"""Serve a hand-off: what is open, whether an answer has the right form, and taking it. Also for commands that ask."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from upskill.core.models import Endpoint, Handoff, HandoffOpen
+from upskill.core.models.handoff import (
+    AnsweredAlready,
+    HandoffQuestion,
+    Side,
+    State,
+    answer_of,
+    make_side,
+    prepare_side,
+    questions_in,
+    read_state,
+    side_folders,
+    take_answer,
+    write_state,
+)
+from upskill.core.models.teacher_answers import UnusableAnswer, value_in
+from upskill.core.nouns.answer_schemas import without_thinking
+from upskill.core.runs.run_folders import is_held, only_one_in
+from upskill.errors import UpskillError, UsageError
+
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenQuestion:
+    """A question without a usable answer."""
+
+    question: HandoffQuestion
+    problems: tuple[str, ...]
+    """What is wrong with the answer that lies there; empty where there is none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HandoffStatus:
+    """What a hand-off, or one of its two folders, waits for."""
+
+    folder: Path
+    open: tuple[OpenQuestion, ...]
+    answered: int
+    state: State
+    """`running` only while the command that asks is at work."""
+
+
+class AnswerRefused(UpskillError):
+    """An answer does not have the form that was asked for; `problems` lists everything that is wrong."""
+
+    exit_code = UsageError.exit_code
+
+
+def handoff_status(folder: Path) -> HandoffStatus:
+    """What is open in a hand-off, or in one of its folders, and whether more may be asked."""
+    opened: list[OpenQuestion] = []
+    questions = questions_in(folder)
+    for question in questions:
+        text, problems = answer_of(question, form_problems)
+        if text is None:
+            opened.append(OpenQuestion(question=question, problems=problems))
+    return HandoffStatus(
+        folder=folder, open=tuple(opened), answered=len(questions) - len(opened), state=_state_of(folder)
+    )
+
+
+def _state_of(folder: Path) -> State:
+    states = [_state_of_side(side) for side in side_folders(folder)]
+    return next((state for state in ("running", "waiting", "stopped") if state in states), "finished")
+
+
+def _state_of_side(side: Path) -> State:
+    state = read_state(side) or "stopped"
+    killed = state == "running" and sys.platform != "win32" and not is_held(side)
+    return "stopped" if killed else state
+
+
+def wait_for_question(folder: Path, *, poll_seconds: float = POLL_SECONDS) -> HandoffStatus:
+    """Blocks until a question is open, or nobody is there who could ask one."""
+    while True:
+        status = handoff_status(folder)
+        if status.open or status.state != "running":
+            return status
+        time.sleep(poll_seconds)
+
+
+def answer_question(folder: Path, number: int, text: str) -> HandoffQuestion:
+    """Take an answer, unless its form is wrong or there is one already. The first that is taken stays."""
+    found = [one for one in questions_in(folder) if one.number == number]
+    if not found:
+        known = ", ".join(str(one.question.number) for one in handoff_status(folder).open) or "none"
+        raise UsageError(f"{folder}: has no question {number}", hint=f"open questions: {known}")
+    if len(found) > 1:
+        raise UsageError(
+            f"{folder}: has two questions with the number {number}", hint="name its subfolder cases or skill"
+        )
+    (question,) = found
+    there, problems = answer_of(question, form_problems)
+    if problems:
+        raise AnswerRefused(
+            f"question {number}: the file {question.answer_path} exists but cannot be used",
+            problems=problems,
+            hint="fix it, or remove it and answer again",
+        )
+    if there is not None or question.answered_at is not None:
+        raise AnsweredAlready(
+            f"question {number} ({question.purpose}) was already answered at {question.answered_at}",
+            hint="the first answer counts",
+        )
+    take_answer(question, _usable(question, text))
+    return question
+
+
+def _usable(question: HandoffQuestion, text: str) -> str:
+    try:
+        schema = question.schema
+    except ValueError as error:
+        raise AnswerRefused(
+            f"question {question.number} ({question.purpose}): its schema cannot be used",
+            problems=[str(error)],
+            hint=f"remove {question.path} and resume the run; the question is then asked again",
+        ) from None
+    if problems := form_problems(text, schema):
+        raise AnswerRefused(
+            f"question {question.number} ({question.purpose}): this answer cannot be used",
+            problems=problems,
+            hint=f"fix it and submit it again; the form is described in {question.path}",
+        )
+    return text if schema is None else json.dumps(value_in(text, schema), indent=2, ensure_ascii=False) + "\n"
+
+
+def form_problems(text: str, schema: Mapping[str, Any] | None) -> Sequence[str]:
+    """Everything that is wrong with the form of an answer, by the rules by which teachers' answers are read."""
+    if schema is None:
+        return () if without_thinking(text) else ("it is empty",)
+    try:
+        value_in(text, schema)
+    except UnusableAnswer as unusable:
+        return unusable.problems
+    return ()
+
+
+def handoff_for(
+    endpoint: Endpoint, *, run: Path | None, wait: bool = True, report: Callable[[str], None] = lambda _: None
+) -> Handoff | None:
+    """Where a teacher is asked by hand-off; `None` for a model. Raises `UsageError` where no folder is known."""
+    if not endpoint.is_handoff:
+        return None
+    return Handoff(folder=handoff_folder(endpoint, run=run), problems=form_problems, wait=wait, report=report)
+
+
+def handoff_folder(endpoint: Endpoint, *, run: Path | None) -> Path:
+    """The folder that was named, or `handoff` in the run folder."""
+    if endpoint.folder is not None:
+        return Path(endpoint.folder)
+    if run is None:
+        raise UsageError(
+            "handoff: this command has no run folder for the questions",
+            hint="name a folder: --model handoff/DIR",
+        )
+    return run / "handoff"
+
+
+@contextmanager
+def asking_in(sides: Sequence[tuple[Path, Side]]) -> Iterator[None]:
+    """Asks in these folders as the only one, and leaves word in each whether more will be asked."""
+    with ExitStack() as stack:
+        paths = []
+        for folder, side in sides:
+            stack.enter_context(only_one_in(make_side(folder, side)))
+            paths.append(prepare_side(folder, side))
+        state: State = "stopped"
+        try:
+            yield
+            state = "finished"
+        except HandoffOpen:
+            state = "waiting"
+            raise
+        finally:
+            with suppress(OSError):  # where a disk is full, what happened matters more
+                for path in paths:
+                    write_state(path, state)

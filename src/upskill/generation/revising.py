@@ -1,0 +1,305 @@
+"""Revises a draft from its failures: the teacher gives itemised edits, and they are applied as they are. Also gives the
+same content in other presentations.
+
+An edit that does not apply is reported to the teacher, and what no edit names stays. A whole new body is taken only
+where nearly everything failed. What is too long afterwards is shortened."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, get_args
+
+from upskill.core.models import Ask, Message, Question
+from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for
+from upskill.core.nouns import estimate_tokens
+from upskill.core.nouns.answer_schemas import TEXT, TEXTS, Schema, list_of, object_of, one_of
+from upskill.generation.comments import CommentedAnswer
+from upskill.generation.draft import Clean, Draft, Lesson, clean_by_patterns, draft_problems, without_hidden
+from upskill.generation.draft_answer import body_of
+from upskill.generation.drafting import SECTIONS, budget_for, within_budget
+from upskill.generation.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of, with_texts
+from upskill.generation.failures import Failure, choose, comments_text, describe
+from upskill.generation.material import LEAST_SHOWN, Material, answer_tokens, material_budget, material_needed
+from upskill.generation.prompts import prompt, quoted
+from upskill.generation.student import CountTokens, StudentProfile, reader_told
+
+Presentation = Literal["prose", "examples", "questions", "table"]
+PROSE: Presentation = "prose"
+OTHERS: tuple[Presentation, ...] = get_args(Presentation)[1:]
+"""What a teacher writes besides the draft itself, which is prose."""
+PRESENTATIONS = object_of(
+    ("presentations",),
+    presentations=list_of(object_of(("form", "sections"), form=one_of(*OTHERS), sections=SECTIONS)),
+)
+
+
+def other_presentations(
+    draft: Draft,
+    ask: Ask,
+    *,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
+    window: int | None = None,
+    clean: Clean = clean_by_patterns,
+) -> dict[Presentation, Draft]:
+    """The draft in other presentations, each within the students' budget.
+
+    Those that a teacher could not give are missing. Raises `TeacherUnusable` where it gave none, and what `ask` raises.
+    """
+    budget = budget_for(profile, count)
+    found = ask_for(
+        ask,
+        Question(
+            purpose="presentation",
+            system=prompt("presentation_system", student=reader_told(profile), budget=f"{budget.tokens:,}"),
+            messages=(Message(role="user", text=prompt("presentation", skill=draft.name, body=quoted(draft.body))),),
+            schema=PRESENTATIONS,
+            max_output_tokens=answer_tokens(window),
+        ),
+        lambda text: _read(text, draft, clean),
+    )
+    return {
+        form: within_budget(one, ask, budget=budget, profile=profile, window=window, clean=clean)
+        for form, one in found.items()
+    }
+
+
+def _read(text: str, draft: Draft, clean: Clean) -> dict[Presentation, Draft]:
+    found: dict[Presentation, Draft] = {}
+    problems: list[str] = []
+    for item in json.loads(text)["presentations"]:
+        made = with_texts(draft, {BODY: body_of(item["sections"], clean=clean)})
+        wrong = draft_problems(made, before=draft, clean=clean, sized=False)
+        problems += [f"{item['form']}: {problem}" for problem in wrong]
+        if not wrong:
+            found.setdefault(item["form"], made)
+    if not found:
+        raise UnusableAnswer(problems or ["it has no presentation"])
+    return found
+
+
+MOST_LESSONS = 24
+MOST_LOST = 0.15
+"""The share of a skill's names and values that a revision may lose."""
+FEW_LOST = 3
+"""So many it may lose of any skill: a wrong name has to go."""
+_IN_CODE = re.compile(r"`([^`\n]{2,80})`")
+MOST_TEXT = 30_000
+"""Characters of one file that a teacher is shown; the rest cannot be edited."""
+
+CHARACTERS_PER_TOKEN = 3
+"""A low estimate: text that exceeds a window is an error, and unused space costs nothing."""
+LEAST_FOR_FAILURES = 1_500
+
+_ACTION = one_of("replace", "insert", "delete")
+_EDIT = object_of(("file", "action"), file=TEXT, action=_ACTION, quote=TEXT, heading=TEXT, text=TEXT, why=TEXT)
+_CAUSE = {**TEXT, "description": "why the student failed, in one or two sentences"}
+SCHEMA = object_of(("edits",), cause=_CAUSE, edits=list_of(_EDIT), drop_first=TEXTS)
+WHOLE_BODY = "the whole body"
+"""What an edit names as its place where it stands for a rewrite."""
+_LEAVE = (
+    "Leave what works as it is. Do not polish, do not rearrange, do not write the skill anew: at least half of the "
+    "lines of a file must stay."
+)
+_REWRITE = (
+    "With this skill the student fails nearly everything that it could pass, so small edits may not be enough: you may "
+    "give `sections` instead, a whole new body (`heading` without `#`, `text` in Markdown), with `edits` empty. Think "
+    "of another form: fewer statements, other words, an example of the answer itself."
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailedEdits:
+    """Edits of the same draft that were measured before and were no better."""
+
+    edits: tuple[Edit, ...]
+    outcome: str
+    """How they did, in words: `6 of 10 instead of 7 of 10`."""
+
+
+class Revise(Protocol):
+    """Revises a draft from its failures: `revise`, with the teacher and all that stays the same filled in."""
+
+    def __call__(
+        self,
+        draft: Draft,
+        failures: Sequence[Failure],
+        /,
+        *,
+        tried: Sequence[FailedEdits] = (),
+        may_add: bool = True,
+        rewrite: bool = False,
+    ) -> EditedDraft: ...
+
+
+def revise(
+    draft: Draft,
+    failures: Sequence[Failure],
+    lessons: Sequence[Lesson],
+    ask: Ask,
+    *,
+    wish: str | None = None,
+    tried: Sequence[FailedEdits] = (),
+    may_add: bool = True,
+    rewrite: bool = False,
+    material: Material | None = None,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
+    window: int | None = None,
+    clean: Clean = clean_by_patterns,
+) -> EditedDraft:
+    """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where none can be used.
+
+    `wish` is what a person asked for, where an existing skill is improved; `window` the teacher's, where it is known.
+    With `rewrite` a whole new body is taken too. The result keeps to the students' budget, as `count` counts.
+    Edits of the last answer that apply are kept even where others do not: a weak teacher may misquote one place of four
+    in every try.
+    """
+    partly: list[EditedDraft] = []
+
+    def read(text: str) -> EditedDraft:
+        value = json.loads(text)
+        if rewrite and value.get("sections") and not value["edits"]:
+            edited = _rewritten(draft, value["sections"], clean)
+        else:
+            edited = apply_edits(draft, [_edit(one) for one in value["edits"]], may_add=may_add)
+        if value.get("drop_first"):
+            edited = replace(edited, draft=replace(edited.draft, expendable=tuple(value["drop_first"])))
+        broken = draft_problems(edited.draft, before=draft, clean=clean, sized=False)
+        if wish is None:
+            broken += _lost_facts(draft, edited.draft)
+        if not broken and not edited.problems:
+            return edited
+        if not broken and edited.edits:
+            partly[:] = [edited]
+        raise UnusableAnswer([*edited.problems, *broken])
+
+    budget = budget_for(profile, count, old=draft)
+    question = Question(
+        purpose="revision",
+        system=prompt(
+            "revise_system",
+            most_edits=MOST_EDITS,
+            student=reader_told(profile),
+            budget=f"{budget.tokens:,}",
+            tokens=f"{count(draft.body):,}",
+            rewrite=_REWRITE if rewrite else _LEAVE,
+        ),
+        messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, material, window)),),
+        schema=_rewrite_schema() if rewrite else SCHEMA,
+        max_output_tokens=answer_tokens(window),
+    )
+    try:
+        edited = ask_for(ask, question, read)
+    except TeacherUnusable:
+        if not partly:
+            raise
+        edited = partly[0]
+    fitting = within_budget(edited.draft, ask, budget=budget, profile=profile, window=window, clean=clean)
+    return replace(edited, draft=fitting)
+
+
+def _lost_facts(before: Draft, after: Draft) -> list[str]:
+    """A problem where much of what the skill names is gone: edits mend what failed, and unseen tasks ask for more."""
+    had = dict.fromkeys(_IN_CODE.findall(before.body))
+    lost = [name for name in had if name not in after.body]
+    if len(lost) <= max(FEW_LOST, MOST_LOST * len(had)):
+        return []
+    shown = ", ".join(f"`{name}`" for name in lost[:12])
+    return [
+        f"{len(lost)} of the {len(had)} names and values of the skill are gone, and unseen tasks ask for them: {shown}"
+    ]
+
+
+def _rewrite_schema() -> Schema:
+    return {**SCHEMA, "properties": {**SCHEMA["properties"], "sections": SECTIONS}}
+
+
+def _rewritten(draft: Draft, sections: Sequence[Any], clean: Clean) -> EditedDraft:
+    """The draft with a new body, recorded as one edit."""
+    body = body_of(sections, clean=clean)
+    edit = Edit(file=BODY, action="replace", heading=WHOLE_BODY, text=body)
+    return EditedDraft(draft=with_texts(draft, {BODY: body}), edits=(edit,), problems=())
+
+
+def _message(
+    draft: Draft,
+    failures: Sequence[Failure],
+    lessons: Sequence[Lesson],
+    wish: str | None,
+    tried: Sequence[FailedEdits],
+    material: Material | None,
+    window: int | None,
+) -> str:
+    """The text of the question. Where the window is small, material is left out, failures are cut, lessons left out."""
+    files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
+    left = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
+    taught = _lessons(lessons) if left > 2 * LEAST_FOR_FAILURES else ""
+    failed = describe(failures, most=max(LEAST_FOR_FAILURES, left - len(taught)))
+    before = _tried(tried)
+    return prompt(
+        "revise",
+        skill=draft.name,
+        wish=_asked_for(wish, () if material is None else material.comments, most=left // 4),
+        files=files,
+        failures=failed,
+        lessons=taught,
+        material=_material(material, failures, characters=left - len(taught) - len(failed) - len(before)),
+        tried=before,
+    )
+
+
+def _asked_for(wish: str | None, comments: Sequence[CommentedAnswer], *, most: int) -> str:
+    """What a person asked for, and what they said of answers; empty where that is nothing."""
+    asked = f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n" if wish else ""
+    return f"{asked}{comments_text(comments, most=most)}\n" if comments else asked
+
+
+def _material(material: Material | None, failures: Sequence[Failure], *, characters: int) -> str:
+    """The material again, what the failures shown need first; empty where there is no space."""
+    budget = characters // 4  # as tokens are estimated
+    if material is None or budget < LEAST_SHOWN:
+        return ""
+    needed = "\n".join(f"{failure.prompt}\n{failure.passage}" for failure in choose(failures))
+    shown = material_needed(material, needed, budget=budget)
+    return f"\n# The material\n\n{shown}\n" if shown else ""
+
+
+def _file(path: str, text: str) -> str:
+    more = len(text) - MOST_TEXT
+    shown = text if more <= 0 else text[:MOST_TEXT]
+    label = {BODY: "SKILL.md, below its frontmatter", DESCRIPTION: "description"}.get(path, path)
+    note = f"\n\n({more:,} more characters are not shown)" if more > 0 else ""
+    return f"## {label}\n\n{quoted(shown)}{note}"
+
+
+def _lessons(lessons: Sequence[Lesson]) -> str:
+    if not lessons:
+        return ""
+    best = sorted(lessons, key=lambda lesson: -lesson.support)[:MOST_LESSONS]
+    listed = "\n".join(f"- ({lesson.kind}) {' '.join(lesson.text.split())[:600]}" for lesson in best)
+    return f"\n# What the material teaches\n\n{quoted(listed)}\n"
+
+
+def _tried(tried: Sequence[FailedEdits]) -> str:
+    if not tried:
+        return ""
+    parts = []
+    for number, one in enumerate(tried, start=1):
+        edits = "\n".join(f"- {edit}: {' '.join((edit.text or '(deleted)').split())[:400]}" for edit in one.edits)
+        parts.append(f"## Try {number}: {one.outcome}\n\n{quoted(edits)}")
+    told = "These edits of the same skill were measured and were no better. Do not give them again.\n\n"
+    return f"\n# What was tried\n\n{told}" + "\n\n".join(parts) + "\n"
+
+
+def _edit(said: Mapping[str, Any]) -> Edit:
+    """An edit as the schema has it. Weak teachers give a quote and a heading; the quote is the more exact."""
+    quote = said.get("quote") or None
+    return Edit(
+        file=said["file"].strip().removeprefix("./"),
+        action=said["action"],
+        quote=quote,
+        heading=None if quote else said.get("heading", "").strip() or None,
+        text=without_hidden(said.get("text", "")),
+    )

@@ -1,0 +1,225 @@
+"""What a `generate` came to, as people read it and as programs do."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from upskill.core.nouns import Evaluation, Purchase, Skill, Trial, TrialPlan
+from upskill.core.nouns.case import Json
+from upskill.core.nouns.evaluation import Required
+from upskill.core.nouns.finding import Finding
+from upskill.core.nouns.text import count, shortened
+from upskill.core.progress_words import RunProgress
+from upskill.generation.aptitude import aptitude_figures, aptitude_json
+from upskill.generation.decision import decision, generate_requirements
+from upskill.generation.description import revision_json
+from upskill.generation.generated import GenerateResult
+from upskill.report.console import print_lines
+from upskill.report.glance import glance
+from upskill.report.json_report import evaluation_json
+from upskill.report.requirements import requirements_json
+from upskill.report.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
+from upskill.report.terminal import TerminalResult, most_rows, picture
+from upskill.report.wording import names_by_model, percents, points, spent_on, unique_names
+from upskill.terminal.display import TimedProgress
+
+MOST_REASON = 200
+"""Characters of why revising ended: a teacher's faults may be in it."""
+GENERATED_SCHEMA = "upskill.generate/1"
+ROWS_OF_GENERATE = 2
+"""Rows that a `generate` may take more than an evaluation."""
+
+
+def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
+    """How an attempt did on the learn cases, a line per student. Nothing is claimed from these."""
+    names = unique_names([report.student.name for report in evaluation.students])
+    for short, report in zip(names, evaluation.students, strict=True):
+        arm, against = report.compared
+        before, after = report.rate(against), report.rate(arm)
+        name = f"{short}: " if len(names) > 1 else ""
+        on = f"on {count(cases, 'practice case')}"
+        if before is None or after is None:
+            yield f"{name}nothing was measured {on}"
+            continue
+        mark = "OK" if after > before else "no better" if after == before else "worse"
+        errored = sum(one.errored for one in report.arms)
+        lost = f", {errored} errored" if errored else ""
+        shown, shown_after = percents(before, after, after - before)
+        yield f"{name}{shown} → {shown_after} ({points(after - before)} points) {mark}, {on}{lost}"
+
+
+def show_generated(
+    generated: GenerateResult,
+    console: Console,
+    *,
+    required: Required | None = None,
+    taken: int = 0,
+    every_note: bool = False,
+) -> None:
+    """The decision, the held-out test as a picture, how it came about, what it took, and where everything is.
+
+    `required` is what was asked of every student, if anything. `taken` rows of those it may take are used already.
+    """
+    evaluation = generated.evaluation
+    result = TerminalResult(
+        head=(
+            Text(decision(generated), style="bold"),
+            *([] if evaluation is None else picture(glance(evaluation), console)),
+        ),
+        facts=tuple(_facts(generated)),
+        notes=tuple(_notes(generated, required)),
+        where=tuple(_where(generated)),
+        run=generated.run.removeprefix("./"),
+    )
+    most = None if every_note else ROWS_OF_GENERATE + most_rows(len(generated.students)) - taken
+    print_lines(result.lines(console, most=most), console)
+
+
+def _facts(generated: GenerateResult) -> Iterator[str]:
+    skill = generated.skill
+    files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
+    learn, held_out, negative = generated.cases
+    reports = () if generated.evaluation is None else generated.evaluation.students
+    used = max((report.lifts[0].cases or 0 for report in reports if report.lifts), default=0)
+    stopped = f" ({used} were enough)" if 0 < used < held_out and generated.proven else ""
+    cases = f"cases: {learn} practice, {held_out} held-out{stopped}, {negative} unrelated"
+    which = ", the revision" if generated.saved is None and generated.kept is not None else ""
+    yield f"{skill.name}{which}: SKILL.md ~{skill.tokens} tokens{files}; {cases}"
+    if len(generated.attempts) > 1 or any(one.passed < one.of for one in generated.attempts):
+        several = len({one.presentation for one in generated.attempts}) > 1
+        shown = ", ".join(
+            f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
+        )
+        yield f"attempts on practice cases: {shown}; {shortened(generated.refined or 'not revised', MOST_REASON)}"
+    yield f"spent: teacher {spent_on(generated.by_teacher)}, models {spent_on(generated.by_students)}"
+
+
+def _where(generated: GenerateResult) -> Iterator[str]:
+    if generated.saved is not None:
+        yield f"Saved to {generated.saved}"
+    elif generated.kept is not None:
+        yield f"Revision saved in {generated.kept}"
+
+
+def _notes(generated: GenerateResult, required: Required | None) -> Iterator[ResultNote]:
+    """Those of the held-out test, then what each student could do before, then remarks on the whole."""
+    names = names_by_model(generated.students)
+    yield from unmet_notes(generate_requirements(generated, required), names)
+    if generated.evaluation is not None:
+        yield from found_notes(generated.evaluation)
+    for one in generated.aptitude:
+        if one.lift is not None:
+            yield ResultNote(text=f"before: {names.get(one.student, one.student)}: {aptitude_figures(one)}")
+    for line in merged_notes(generated.notes, names):
+        yield ResultNote(text=f"note: {line}")
+
+
+def generated_json(generated: GenerateResult, required: Required | None = None) -> dict[str, Json]:
+    """Plain JSON values; what is unknown is null. `required` is what was asked of every student, if anything."""
+    learn, held_out, negative = generated.cases
+    return {
+        "schema": GENERATED_SCHEMA,
+        "skill": {
+            "name": generated.skill.name,
+            "description": generated.skill.description,
+            "digest": generated.skill.digest,
+        },
+        "saved": generated.saved,
+        "kept": generated.kept,
+        "revision": generated.revision,
+        "status": generated.status,
+        "sentence": generated.sentence,
+        "decision": decision(generated),
+        "proven": generated.proven,
+        "teacher": generated.teacher,
+        "students": [
+            {"model": claim.student, "status": claim.status, "claim": claim.claim, "sentence": claim.sentence}
+            for claim in generated.claims
+        ],
+        "cases": {"learn": learn, "held_out": held_out, "negative": negative},
+        "attempts": [
+            {
+                "number": one.number,
+                "passed": one.passed,
+                "of": one.of,
+                "presentation": one.presentation,
+                "revises": one.revises,
+                "chosen": one.chosen,
+                "draft": one.draft,
+                "edits": list(one.edits),
+            }
+            for one in generated.attempts
+        ],
+        "refined": generated.refined,
+        "spent": {"teacher": _spent_json(generated.by_teacher), "students": _spent_json(generated.by_students)},
+        "held_out": None if generated.evaluation is None else evaluation_json(generated.evaluation),
+        "required": requirements_json(generate_requirements(generated, required)),
+        "run": generated.run,
+        "notes": list(generated.notes),
+        "aptitude": aptitude_json(generated.aptitude),
+        "findings": [asdict(one) for one in generated.findings],
+        "description": revision_json(generated.description),
+    }
+
+
+def caution_lines(found: Sequence[Finding]) -> Iterator[str]:
+    """One line for all that is worth knowing and no danger; none where there is nothing."""
+    if cautions := [one for one in found if one.severity == "caution"]:
+        hosts = dict.fromkeys(one.excerpt.split("://")[-1].split("/")[0] for one in cautions if one.rule == "url")
+        others = Counter(one.rule for one in cautions if one.rule != "url")
+        named = [f"{rule} ({number})" for rule, number in others.items()]
+        yield "caution: the draft contains " + ", ".join([*named, *(f"host {host}" for host in hosts)])
+
+
+def _spent_json(bought: Purchase) -> Json:
+    return {"calls": bought.calls, "failed_calls": bought.failed_calls, "tokens": bought.tokens, "cost": bought.cost}
+
+
+_ANSWERS = "answers"
+
+
+class TeachingProgress(TimedProgress, RunProgress):
+    """Shows the stages of a `generate`. No clock runs before there is a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._total = self._done = 0
+        self._indent = ""
+        self.run: Path | None = None
+        """The run folder, once there is one."""
+
+    def note(self, line: str) -> None:
+        """Show the line, indented where it belongs to a stage."""
+        super().note(f"{self._indent}{line}")
+
+    def step(self, what: str, done: int, of: int | None) -> None:
+        """Steps within a stage are not shown: its answers are."""
+
+    def generate_planned(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.note(line)
+
+    def run_created(self, run: Path) -> None:
+        self.run = run
+
+    def stage_begun(self, line: str) -> None:
+        """Show the line; the notes that follow are indented."""
+        super().note(line)
+        self._indent = "  "
+
+    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str], notes: Sequence[str]) -> None:
+        """Show only how many answers there will be: the price of the whole was shown before."""
+        self._total, self._done = len(plan), 0
+        self._begin(_ANSWERS, self._total)
+
+    def trial_finished(self, trial: Trial) -> None:
+        self._done += 1
+        self.show_step(_ANSWERS, self._done, self._total)
+
+    def _begin(self, what: str, of: int | None) -> None:
+        if self.run is not None:
+            super()._begin(what, of)

@@ -1,0 +1,1 @@
+"""Searches a skill for danger, breaches of the specification and poor quality."""

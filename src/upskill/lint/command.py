@@ -1,0 +1,98 @@
+"""`upskill lint`: what a person should know about a skill before an agent reads it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, EXIT_USAGE, UsageError
+from upskill.terminal import options
+from upskill.terminal.output import console, print_json, print_lines, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from upskill.lint.lint_skill import LintResult, LoadedInstead
+
+
+@click.command("lint")
+@click.argument("skills", type=click.Path(path_type=Path), nargs=-1, metavar="[SKILL]...")
+@click.option(
+    "--among",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="A folder of other skills: name those whose descriptions compete; may be repeated.",
+)
+@click.option(
+    "--scanner",
+    type=click.Choice(["cisco"]),
+    help="Also run the scanner that you installed (cisco: `skill-scanner`), in a sandbox without network or keys.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 on warnings, too.")
+@click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code scanning.")
+@options.JSON
+def command(
+    skills: tuple[Path, ...],
+    among: tuple[Path, ...],
+    scanner: str | None,
+    strict: bool,
+    sarif: Path | None,
+    as_json: bool,
+) -> int:
+    """Check skills for danger, the specification, agents and quality. Calls no model.
+
+    SKILL is the folder of a skill, a file in it, or a folder of skills. Default: the setting `skills_dir`. Exit code: 1
+    on a danger or an error, 2 where a skill cannot be searched, 3 where the scanner fails. No findings does not mean
+    safe.
+    """
+    from upskill.lint.lint_skill import folders_of, lint, read_others
+
+    if str(sarif) == "-":
+        raise UsageError("--sarif -: stdout already shows the result", hint="name a file")
+    settings = options.resolved({}, uses=["runs_dir"]).values
+    named = skills or (Path(settings.skills_dir),)
+    folders = list(folders_of(named))
+    others = read_others(among) if among else None
+    scan = None
+    if scanner is not None:
+        from upskill.lint.scanner import find_cisco
+
+        scan = find_cisco()
+    instead = _loaded_instead(Path(settings.runs_dir))
+    results = [lint(folder, others=others, loaded_instead=instead, scan=scan) for folder in folders]
+    if sarif is not None:
+        from upskill import __version__
+        from upskill.lint.words import sarif_text
+
+        write_file(sarif, sarif_text(results, version=__version__, start=Path.cwd().as_posix()))
+    if as_json:
+        from upskill.lint.words import lint_json
+
+        print_json(lint_json(results, scanner=scanner))
+    elif not results:
+        print_lines("nothing to lint: these files belong to no skill", err=True)
+    else:
+        from upskill.lint.words import show_findings
+
+        show_findings(results, console())
+    return _exit_code(results, strict=strict)
+
+
+def _loaded_instead(runs_dir: Path) -> "LoadedInstead":
+    """What `upskill trigger` measured: another feature, which is loaded by its name and only where it is asked."""
+    from upskill.core.by_name import by_name
+
+    try:
+        found = by_name("loaded_instead")
+    except ModuleNotFoundError:
+        return lambda _: ()
+    return lambda name: found(runs_dir, skill_name=name)
+
+
+def _exit_code(results: "Sequence[LintResult]", *, strict: bool) -> int:
+    refused = [result.refused for result in results if result.refused is not None]
+    print_lines(*(f"error: {message}" for message in refused), err=True)
+    if refused:
+        return EXIT_USAGE
+    return EXIT_NOT_SHOWN if any(result.fails(strict=strict) for result in results) else EXIT_DONE

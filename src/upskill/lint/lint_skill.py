@@ -1,0 +1,196 @@
+"""Searches skill folders for whatever a person should know before an agent reads them. Calls no model.
+
+No findings does not mean safe.
+"""
+
+from codecs import getincrementaldecoder
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from upskill.core.nouns.finding import SEVERITIES, Finding, Severity
+from upskill.core.nouns.skill import EVIDENCE_FILES, SKILL_FILE
+from upskill.errors import SkillInvalid
+from upskill.lint import agents, folder, quality, specification
+from upskill.lint.agents import Catalogue, OtherSkill
+from upskill.lint.dangers.search import search_skill
+from upskill.lint.folder import FolderContents, read_folder, skill_folders
+from upskill.lint.rules import MOST_PER_RULE, finding
+from upskill.redaction import redactor_from
+
+LIMITS = (
+    "Static rules only: instructions in ordinary words and programs that are fetched later are not judged. "
+    "Read a skill before you use it."
+)
+"""What no finding and no lack of one can say."""
+MOST_BYTES = 1_000_000
+"""Of `SKILL.md` that are read. A longer one is a finding of the search for danger."""
+_IN_PRIVATE_FILES = frozenset({"invisible-characters", "control-characters", "out-of-sight", "secret"})
+"""Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings.
+Evidence quotes nothing and an agent can open it, so every danger in it is a finding."""
+
+Scan = Callable[[FolderContents], Sequence[Finding]]
+"""What an outside scanner finds in one skill. Raises where it has no whole answer."""
+LoadedInstead = Callable[[str], Iterable[Mapping[str, int]]]
+"""For each measurement of the skill of this name, the prompts on which each other skill was loaded in its place."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LintResult:
+    """One skill folder: its findings, or why it was not searched."""
+
+    folder: str
+    """As it was named."""
+    name: str
+    """In its frontmatter; the name of the folder where it has none."""
+    digest: str | None = None
+    """As `eval` records it; `None` where a file could not be read."""
+    findings: tuple[Finding, ...] = ()
+    """The worst first, then by file and line."""
+    refused: str | None = None
+    """Why nothing was searched, such as a file that is too large; `None` where it was."""
+
+    @property
+    def dangers(self) -> tuple[Finding, ...]:
+        """What a person must agree to."""
+        return tuple(one for one in self.findings if one.severity == "danger")
+
+    def fails(self, *, strict: bool = False) -> bool:
+        """Whether it was refused, or has a danger or an error; when strict, also a warning."""
+        return self.refused is not None or any(
+            one.severity != "caution" and (strict or one.severity != "warning") for one in self.findings
+        )
+
+
+def counted(findings: Iterable[Finding]) -> Mapping[Severity, int]:
+    """How many there are of each severity, from the worst."""
+    numbers = Counter(one.severity for one in findings)
+    return {severity: numbers[severity] for severity in SEVERITIES}
+
+
+def lint(
+    path: Path,
+    *,
+    others: Catalogue | None = None,
+    loaded_instead: LoadedInstead = lambda _: (),
+    scan: Scan | None = None,
+) -> LintResult:
+    """Every finding in one skill folder, whatever is in it: also of the skills that it may compete with, and of an
+    outside scanner. Too large a folder is refused, not searched."""
+    shown = path.as_posix()
+    try:
+        contents = read_folder(path)
+    except SkillInvalid as error:
+        return LintResult(folder=shown, name=path.name, refused=error.message)
+    skill, line = _described(path, contents)
+    found = lint_skill(contents)
+    if others is not None and skill.description:
+        most: Counter[str] = Counter()
+        for numbers in loaded_instead(skill.name):
+            most |= Counter(numbers)
+        found = _in_order((*found, *others.find(skill, line=line, instead=most)))
+    if scan is not None:
+        found = _in_order((*found, *scan(contents)))
+    return LintResult(folder=shown, name=skill.name, digest=contents.digest, findings=found)
+
+
+def folders_of(paths: Iterable[Path]) -> Iterator[Path]:
+    """The skill folders that paths name, each once. A file that belongs to no skill names none."""
+    seen: set[Path] = set()
+    for path in paths:
+        for one in skill_folders(path):
+            real = one.resolve()
+            if real not in seen:
+                seen.add(real)
+                yield one
+
+
+def read_others(paths: Iterable[Path]) -> Catalogue:
+    """The names and descriptions of all skills in these folders. One that cannot be read competes with none."""
+    skills: list[OtherSkill] = []
+    for path in folders_of(paths):
+        try:
+            skill, _ = _described(path, read_folder(path))
+        except SkillInvalid:
+            continue
+        skills.append(skill)
+    return Catalogue([one for one in skills if one.description])
+
+
+def lint_skill(contents: FolderContents) -> tuple[Finding, ...]:
+    """Every finding in one skill, the worst first, then `SKILL.md`, then by file and line."""
+    found = [*search_skill(contents.files), *_private(contents), *folder.find(contents), *written_findings(contents)]
+    if any(one.rule == "secret" for one in found):
+        # Another rule can show the same line: what is printed goes into logs of CI.
+        clean = redactor_from({}).clean
+        found = [replace(one, excerpt=clean(one.excerpt)) for one in found]
+    return _in_order(found)
+
+
+def _private(contents: FolderContents) -> Iterator[Finding]:
+    for one in search_skill(contents.private):
+        if one.rule in _IN_PRIVATE_FILES or (one.severity == "danger" and one.file.casefold() in EVIDENCE_FILES):
+            yield one
+
+
+def written_findings(contents: FolderContents) -> Iterator[Finding]:
+    """What is wrong with how `SKILL.md` is written, and with the paths in it."""
+    name = _skill_file(contents)
+    if name is None:
+        yield finding("skill-file-missing", 1, f"no readable file {SKILL_FILE}")
+        return
+    if name != SKILL_FILE:
+        yield finding("skill-file-name", 1, name)
+    head = _head(contents)
+    if head is None:
+        yield finding("not-utf8", 1, f"{len(contents.files[name]):,} bytes")
+        return
+    yield from head.findings
+    yield from specification.find(head, contents.name)
+    yield from agents.find(head)
+    yield from quality.find(head)
+    yield from quality.find_paths({SKILL_FILE if one == name else one: data for one, data in contents.files.items()})
+
+
+def _described(path: Path, contents: FolderContents) -> tuple[OtherSkill, int]:
+    """What an agent lists of a skill, and the line of its description."""
+    head = _head(contents)
+    name, description = ("", "") if head is None else (head.written("name"), head.written("description"))
+    described = OtherSkill(
+        name=name or contents.name, description=description, folder=str(path.resolve()), shown=path.as_posix()
+    )
+    return described, 1 if head is None else head.line_of("description")
+
+
+def _head(contents: FolderContents) -> specification.Head | None:
+    """The frontmatter of a skill; `None` where it has no `SKILL.md` that is text."""
+    name = _skill_file(contents)
+    if name is None:
+        return None
+    data = contents.files[name]
+    try:
+        text = getincrementaldecoder("utf-8")().decode(data[:MOST_BYTES], final=len(data) <= MOST_BYTES)
+    except UnicodeDecodeError:
+        return None
+    return specification.read_head(text)
+
+
+def _skill_file(contents: FolderContents) -> str | None:
+    """The name of its `SKILL.md`, in capitals or not; `None` where there is none."""
+    return next((name for name in (SKILL_FILE, SKILL_FILE.lower()) if name in contents.files), None)
+
+
+def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The worst first, then `SKILL.md`, then by file and line; of one rule at most so many."""
+    kept: list[Finding] = []
+    numbers: Counter[str] = Counter()
+    for one in sorted(set(found), key=_order):
+        numbers[one.rule] += 1
+        if numbers[one.rule] <= MOST_PER_RULE:
+            kept.append(one)
+    return tuple(kept)
+
+
+def _order(one: Finding) -> tuple[int, bool, str, int, str, str]:
+    return SEVERITIES.index(one.severity), one.file != SKILL_FILE, one.file, one.line, one.rule, one.excerpt

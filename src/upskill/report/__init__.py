@@ -1,0 +1,1 @@
+"""Results -> terminal, page, Markdown, JSON, JUnit, CSV. Knows no engine and no feature."""

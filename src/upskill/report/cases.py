@@ -1,0 +1,304 @@
+"""Cases as people read them and as JSON: what is known of each, what a teacher wrote, what happened in each arm."""
+
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from upskill.core.cases.family import by_family
+from upskill.core.nouns import (
+    Arm,
+    Case,
+    CaseUse,
+    Errored,
+    Evaluation,
+    LabelLift,
+    Purchase,
+    Qualification,
+    Scored,
+    Skill,
+    Trial,
+)
+from upskill.core.nouns.case import LABEL_MEANINGS, Json
+from upskill.core.nouns.text import count
+from upskill.core.nouns.trial import ARMS
+from upskill.report.wording import arm_name, confidence_interval, points, use_name
+
+CASES_SCHEMA = "upskill.cases/1"
+_STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
+_MOST_REASONS = 3
+_MOST_FAMILIES = 5
+WRITTEN_CASES_SCHEMA = "upskill.written_cases/1"
+_USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
+_NAMES = {use: use_name(use) for use in _USES}
+_ANSWER = 100
+
+
+def cases_json(
+    skill: Skill, qualifications: Iterable[Qualification], *, cases: Sequence[Case] = (), notes: Sequence[str] = ()
+) -> dict[str, Json]:
+    """The one object of `upskill cases check --json`."""
+    return {
+        "schema": CASES_SCHEMA,
+        "skill": {"name": skill.name, "digest": skill.digest},
+        "cases": [case_state_json(one) for one in qualifications],
+        "families": [
+            {"family": family[0].family, "cases": [case.id for case in family]} for family in by_family(cases)
+        ],
+        "notes": list(notes),
+    }
+
+
+def case_state_json(one: Qualification) -> Json:
+    """One case: state, labels, reasons in words, and what to change, in the order of the reasons."""
+    return {
+        "id": one.case_id,
+        "state": one.state,
+        "labels": list(one.labels),
+        "reasons": [reason.saw for reason in one.reasons],
+        "changes": [reason.change or None for reason in one.reasons],
+        "mutants": one.mutants,
+        "slipped": list(one.slipped),
+    }
+
+
+def label_lifts_json(lifts: Iterable[LabelLift]) -> Json:
+    """The lift per label; null where it cannot be measured."""
+    return [
+        {
+            "label": one.label,
+            "cases": one.cases,
+            "mean": None if lift is None else lift.mean,
+            "these_cases": None if lift is None else [lift.these_cases.low, lift.these_cases.high],
+            "pairs": None if lift is None else lift.pairs,
+        }
+        for one in lifts
+        for lift in [one.lift]
+    ]
+
+
+def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
+    """The lift of each label, where there are several to tell apart; and cases whose baseline never varies."""
+    several = sum(one.lift is not None for one in lifts) > 1
+    for one in lifts:
+        cases = count(one.cases, "case")
+        if one.lift is None:
+            always = "always" if one.label == "saturated" else "never"
+            yield f"{cases} {always} {'passes' if one.cases == 1 else 'pass'} without the skill"
+        elif several:
+            interval = confidence_interval(one.lift, one.lift.these_cases)
+            lift = f"{points(one.lift.mean)} points on these cases ({interval})"
+            yield f"{one.label or 'no label'}: {cases}, {lift}"
+
+
+def show_case_states(
+    qualifications: Sequence[Qualification],
+    console: Console,
+    *,
+    cases: Sequence[Case] = (),
+    verbose: bool = False,
+) -> None:
+    """A row per case, and under it the reasons and what to change. Fits into 80 columns.
+
+    Of `cases`, the prompt is shown where the id is only a digest.
+    """
+    prompts = {case.id: case.prompt for case in cases}
+    width = max((len(one.case_id) for one in qualifications), default=4)
+    width = min(max(width, 4), max(12, console.width // 3))
+    console.print(Text(f"{'case':<{width}}  {'state':<9}  labels", style="dim"), soft_wrap=True)
+    advised: set[str] = set()
+    for one in qualifications:
+        line = Text(f"{_cut(one.case_id, width):<{width}}  ")
+        line.append(f"{one.state:<9}", style=_STYLES[one.state])
+        line.append(f"  {', '.join(one.labels)}".rstrip())
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+        asked = prompts.get(one.case_id, "")
+        if asked and (verbose or one.case_id.startswith("case-")):
+            console.print(Text(f"  {textwrap.shorten(asked, console.width - 4, placeholder='…')}"), soft_wrap=True)
+        for part in _reason_lines(one, advised, verbose=verbose):
+            for row in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
+                console.print(Text(f"  {row}", style="dim"), soft_wrap=True)
+    console.print(Text(_summary(qualifications)), soft_wrap=True)
+    if (families := _families(cases)) is not None:
+        console.print(Text(families), soft_wrap=True)
+    for label in dict.fromkeys(label for one in qualifications for label in one.labels):
+        console.print(Text(f"  {label}: {LABEL_MEANINGS[label]}", style="dim"), soft_wrap=True)
+
+
+def _reason_lines(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[str]:
+    """Why, and what to change; the same advice is given once."""
+    most = len(one.reasons) if verbose else _MOST_REASONS
+    for reason in one.reasons[:most]:
+        yield reason.saw
+        if reason.change and (verbose or reason.change not in advised):
+            advised.add(reason.change)
+            yield f"-> {reason.change}"
+    if len(one.reasons) > most:
+        yield f"and {len(one.reasons) - most} more; -v shows them"
+    if verbose and one.mutants:
+        failed = one.mutants - len(one.slipped)
+        yield f"{failed} of {one.mutants} altered copies of the reference answer fail, as they should"
+        yield from (f"passes, but should fail: {what}" for what in one.slipped)
+
+
+def _summary(qualifications: Sequence[Qualification]) -> str:
+    states = Counter(one.state for one in qualifications)
+    counts = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
+    labels = Counter(label for one in qualifications for label in one.labels)
+    with_labels = "".join(f"; {number} {label}" for label, number in labels.items())
+    return f"{count(len(qualifications), 'case')}: {counts}{with_labels}"
+
+
+def _families(cases: Sequence[Case]) -> str | None:
+    """How many families there are and which are the largest; `None` where every case stands alone."""
+    groups = sorted((family for family in by_family(cases) if family[0].family is not None), key=len, reverse=True)
+    if not groups:
+        return None
+    shown = ", ".join(f"{family[0].family} {len(family)}" for family in groups[:_MOST_FAMILIES])
+    more = ", …" if len(groups) > _MOST_FAMILIES else ""
+    return f"{count(len(by_family(cases)), 'family', 'families')}, each counted once: {shown}{more}"
+
+
+def written_cases_json(
+    skill: Skill,
+    cases: Sequence[Case],
+    *,
+    path: str,
+    writer: str,
+    dropped: Sequence[str],
+    bought: Purchase,
+    notes: Sequence[str] = (),
+) -> dict[str, Json]:
+    """The one object of `upskill cases write --json`. The cases themselves are in the file that it names."""
+    return {
+        "schema": WRITTEN_CASES_SCHEMA,
+        "skill": {"name": skill.name, "digest": skill.digest},
+        "path": path,
+        "writer": writer,
+        "cases": [
+            {
+                "id": case.id,
+                "use": case.use,
+                "wording": case.extra.get("wording"),
+                "topic": case.extra.get("topic"),
+                "family": case.family,
+                "checks": [check.kind for check in case.checks],
+            }
+            for case in cases
+        ],
+        "dropped": list(dropped),
+        "spent": {"calls": bought.calls, "tokens": bought.tokens, "cost": bought.cost},
+        "notes": list(notes),
+    }
+
+
+def show_written_cases(cases: Sequence[Case], console: Console) -> None:
+    """A row per case: what it is for, how it is checked, and what it asks. Fits into 80 columns."""
+    width = min(max((len(case.id) for case in cases), default=4), max(12, console.width // 4))
+    kinds = {case.id: "+".join(dict.fromkeys(check.kind for check in case.checks)) for case in cases}
+    kind_width = min(max(map(len, kinds.values()), default=6), 18)
+    head = f"{'case':<{width}}  {'use':<9}  {'checks':<{kind_width}}  task"
+    console.print(Text(head, style="dim"), soft_wrap=True)
+    for case in sorted(cases, key=lambda case: _USES.index(case.use) if case.use in _USES else 0):
+        row = (
+            f"{_cut(case.id, width):<{width}}  {use_name(case.use or ''):<9}  "
+            f"{_cut(kinds[case.id], kind_width):<{kind_width}}  "
+        )
+        asked = textwrap.shorten(case.prompt, max(20, console.width - len(row) - 1), placeholder="…")
+        console.print(Text(row + asked), soft_wrap=True)
+    found = Counter(case.use for case in cases)
+    counts = ", ".join(f"{found[use]} {_NAMES[use]}" for use in _USES if found[use])
+    console.print(Text(f"{count(len(cases), 'case')}, all qualified: {counts}"), soft_wrap=True)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def show_cases(trials: Iterable[Trial], console: Console, *, harness: str) -> None:
+    """One table per student: passed per arm, and the first thing that went wrong with the skill given."""
+    students: dict[str, dict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+    for trial in trials:
+        students[trial.student][trial.case_id].append(trial)
+    for student, cases in students.items():
+        table = Table(title=Text(f"Cases, {student}"), title_justify="left", expand=False)
+        seen = {trial.arm for mine in cases.values() for trial in mine}
+        arms = [arm for arm in ARMS if arm in seen]
+        for name in ("Case", *(arm_name(arm, harness).capitalize() for arm in arms), "Seen"):
+            table.add_column(name, overflow="fold")
+        for case_id, mine in sorted(cases.items()):
+            table.add_row(Text(case_id), *(_tally(mine, arm) for arm in arms), Text(_seen(mine)))
+        console.print(table)
+
+
+def _tally(trials: list[Trial], arm: str) -> Text:
+    mine = [trial.outcome for trial in trials if trial.arm == arm]
+    scored = [outcome for outcome in mine if isinstance(outcome, Scored)]
+    errored = len(mine) - len(scored)
+    text = f"{sum(outcome.passed for outcome in scored)}/{len(scored)}" if mine else "-"
+    return Text(text + (f" +{errored} errored" if errored else ""))
+
+
+def _seen(trials: list[Trial]) -> str:
+    """The skill's first failure explains most; without one, the first errored trial; otherwise the first look."""
+    offered = [trial for trial in trials if trial.arm == "offered"]
+    given = offered or [trial for trial in trials if trial.arm == "with_skill"] or trials
+    for trial in given:
+        outcome = trial.outcome
+        if isinstance(outcome, Scored) and not outcome.passed:
+            looks = [result.saw for result in outcome.grade.results if not result.passed]
+            why = "; ".join(looks) or f"ended: {outcome.end}"
+            answer = " ".join(trial.answer.split())
+            left = f" · files: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
+            return f"{why} · answer: {answer[:_ANSWER]}{'…' if len(answer) > _ANSWER else ''}{left}"
+    for trial in trials:
+        if isinstance(trial.outcome, Errored):
+            return f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"
+    first = given[0].outcome
+    return "; ".join(result.saw for result in first.grade.results) if isinstance(first, Scored) else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorseCase:
+    """A case that one model passed less often after the change than before it."""
+
+    model: str
+    case_id: str
+    before: int
+    """Repeats that passed before, of those scored on both sides."""
+    after: int
+    pairs: int
+
+
+@dataclass(slots=True)
+class _Repeats:
+    """Whether each repeat of one case passed, by arm. A repeat that was asked again replaces the earlier one."""
+
+    scored: dict[Arm, dict[int, bool]] = field(default_factory=dict)
+
+
+def worse_cases(evaluation: Evaluation, trials: Iterable[Trial]) -> tuple[WorseCase, ...]:
+    """The cases that passed less often in the measured arm than in the other one, the largest drop first.
+
+    `trials` is gone through once.
+    """
+    compared = {report.student.name: report.compared for report in evaluation.students if report.lifts}
+    found: dict[tuple[str, str], _Repeats] = {}
+    for trial in trials:
+        if trial.student in compared and not isinstance(trial.outcome, Errored):
+            case = found.setdefault((trial.student, trial.case_id), _Repeats())
+            case.scored.setdefault(trial.arm, {})[trial.repeat] = trial.outcome.passed
+    worse = []
+    for (model, case_id), case in found.items():
+        arm, against = compared[model]
+        mine, theirs = case.scored.get(arm, {}), case.scored.get(against, {})
+        pairs = [(theirs[repeat], passed) for repeat, passed in mine.items() if repeat in theirs]
+        before, after = sum(one for one, _ in pairs), sum(one for _, one in pairs)
+        if after < before:
+            worse.append(WorseCase(model=model, case_id=case_id, before=before, after=after, pairs=len(pairs)))
+    return tuple(sorted(worse, key=lambda one: ((one.after - one.before) / one.pairs, one.case_id, one.model)))

@@ -1,0 +1,181 @@
+"""What a person may want to type next, after a result: one command, chosen by what was found."""
+
+from collections.abc import Container, Sequence
+from math import ceil
+from shlex import quote
+from typing import NamedTuple
+
+from upskill.core.nouns import Evaluation, StudentReport
+from upskill.core.nouns.plan import Student
+from upskill.report.loading import rarely_loaded
+
+ENOUGH_REPEATS = 3
+"""Pairs of a case after which the differences between cases blur a lift more than those between answers do."""
+_UNKNOWN_SKILL = "SKILL"
+"""What stands for the skill's folder where that is not known."""
+
+
+class NextStep(NamedTuple):
+    """A command and what it is for."""
+
+    what: str
+    command: str
+
+
+def next_step(
+    evaluation: Evaluation, *, skill: str | None = None, tests: str | None = None, resume: str | None = None
+) -> NextStep:
+    """The one command that the result calls for.
+
+    `skill` is the folder as it was typed, where it is known; `tests` the file of the cases, where they are not the
+    skill's own; `resume` the command that resumes the run, where more must be typed than the run. First comes what
+    mends a run without a verdict, then what mends the skill, then what would decide an open question; where everything
+    is shown, what keeps it so.
+    """
+    folder = _UNKNOWN_SKILL if skill is None else quote(skill)
+    asked = folder if tests is None else f"{folder} -t {quote(tests)}"
+    verdicts = {report.verdict for report in evaluation.students}
+    if (why := _why_resume(evaluation)) is not None:
+        return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
+    if any(map(_lost_too_much, evaluation.students)):
+        what = "ask everything again, with a stable server or a longer attempt_timeout_seconds"
+        return NextStep(what, f"{_eval(evaluation, asked, verdicts)} --fresh")
+    if None in verdicts:
+        return NextStep("measure the lift, with and without the skill", _eval(evaluation, asked, {None}))
+    if _cases_in_doubt(evaluation):
+        return NextStep("see what to change in the cases", f"upskill cases check {asked}")
+    if "hurts" in verdicts:
+        return _revise(evaluation, asked)
+    if rare := [report for report in evaluation.students if rarely_loaded(report)]:
+        return _describe(rare, folder)
+    if "undecided" in verdicts:
+        return _decide(evaluation, folder, asked)
+    if "no difference" in verdicts:
+        return _revise(evaluation, asked)
+    return _keep_proven(evaluation, asked)
+
+
+def step_after_generate(
+    evaluation: Evaluation | None,
+    *,
+    saved: str | None,
+    improved: str | None,
+    resume: str,
+    students: Sequence[str],
+    description: bool = False,
+) -> NextStep:
+    """The one command for what a `generate` came to, on the page and on the terminal.
+
+    `saved` is the folder of the skill, `None` where the old version stays; that one is in `improved`, where known.
+    `description` says that only the description was revised.
+    """
+    models = "".join(f" -m {quote(name)}" for name in students)
+    if saved is None and description:
+        folder = _UNKNOWN_SKILL if improved is None else quote(improved)
+        return NextStep("see which prompts the old description gets wrong", f"upskill trigger {folder}{models} -v")
+    if saved is None:
+        return _try_again(evaluation, folder=_UNKNOWN_SKILL if improved is None else quote(improved))
+    if evaluation is not None:
+        return next_step(evaluation, skill=saved, resume=resume)
+    return NextStep("measure it on a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
+
+
+def _try_again(evaluation: Evaluation | None, *, folder: str) -> NextStep:
+    if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
+        what = "write more cases to decide the next revision"
+        return NextStep(what, f"upskill cases write {folder} -o more-cases.json")
+    return NextStep("tell the teacher what to improve", f'upskill generate --from {folder} "what to improve"')
+
+
+def compare_versions(students: Sequence[Student], *, skill: str | None = None) -> NextStep:
+    """How two versions of a skill are tested against each other, on pairs of answers of these students."""
+    folder = _UNKNOWN_SKILL if skill is None else quote(skill)
+    return NextStep(
+        "test two versions against each other", f"{_eval_of(students, folder)} --compare previous:OLD_VERSION"
+    )
+
+
+def _why_resume(evaluation: Evaluation) -> str | None:
+    """What a resumed run would do, where one would do something."""
+    if evaluation.interrupted:
+        return "resume where it stopped"
+    if any(report.stopped == "budget" or report.end == "cap reached" for report in evaluation.students):
+        return "resume with the same budget again"
+    if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
+        return "retry only what errored"
+    return None
+
+
+def _lost_too_much(report: StudentReport) -> bool:
+    """Whether answers were lost, and a retry of what errored would not bring back a verdict."""
+    return report.verdict == "invalid" and report.end != "endpoint down" and any(arm.lost for arm in report.arms)
+
+
+def _cases_in_doubt(evaluation: Evaluation) -> bool:
+    """Whether the test cases may be to blame: some were left out, or no difference was found on unproven ones."""
+    if any(state.state == "rejected" for state in evaluation.case_states):
+        return True
+    small = any(report.verdict == "no difference" for report in evaluation.students)
+    return small and any(state.state == "unproven" or state.labels for state in evaluation.case_states)
+
+
+def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
+    """More repeats while they still narrow the interval; more cases once they hardly do, or where there are too few."""
+    undecided = [report for report in evaluation.students if report.verdict == "undecided"]
+    done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
+    few = any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided)
+    counted_once = evaluation.design == "fixed" and evaluation.repeats >= ENOUGH_REPEATS and done <= 1
+    copies = counted_once or any("copies" in (report.stopped, report.end) for report in undecided)
+    if few or copies or done >= ENOUGH_REPEATS:
+        return NextStep(
+            "write more cases, since these cannot decide it", f"upskill cases write {folder} -o more-cases.json"
+        )
+    repeats = max(ENOUGH_REPEATS, 2 * ceil(done))
+    return NextStep(
+        "ask each case more often, to get a verdict", f"{_eval(evaluation, asked, {'undecided'})} --runs {repeats}"
+    )
+
+
+def _revise(evaluation: Evaluation, asked: str) -> NextStep:
+    """A revision that is measured on the same models: without their names it would be on the teacher itself."""
+    models = _named([report.student for report in evaluation.students], "--eval-model", "--eval-base-url")
+    return NextStep("let the teacher revise the skill", f"upskill generate --from {asked}{models}")
+
+
+def _describe(reports: Sequence[StudentReport], folder: str) -> NextStep:
+    """A revision of the description alone, measured on the models that do not load the skill, in their harness."""
+    models = _named([report.student for report in reports], "--eval-model", "--eval-base-url")
+    harness = f" --harness {reports[0].harness.partition('/')[0]}"
+    command = f"upskill generate --description-only --from {folder}{models}{harness}"
+    return NextStep("let the teacher revise the description", command)
+
+
+def _keep_proven(evaluation: Evaluation, asked: str) -> NextStep:
+    """The gate of a build that this result passes; `cheaper` passes none, so it is measured again.
+
+    A version that is better than an older one has not been measured against no skill yet.
+    """
+    verdicts = {report.verdict for report in evaluation.students}
+    if any(report.compared[1] == "previous" for report in evaluation.students):
+        return NextStep("measure the new version against no skill", _eval(evaluation, asked, verdicts))
+    if verdicts != {"helps"}:
+        return NextStep("measure it again after each change", _eval(evaluation, asked, verdicts))
+    wide = all(report.claim == "cases like these" for report in evaluation.students)
+    required = "helps" if wide else "helps-here"
+    return NextStep("check it in every build", f"{_eval(evaluation, asked, verdicts)} --require {required}")
+
+
+def _eval(evaluation: Evaluation, asked: str, verdicts: Container[str | None]) -> str:
+    """An evaluation of the models with these verdicts, at their own address where all of them have the same."""
+    return _eval_of([report.student for report in evaluation.students if report.verdict in verdicts], asked)
+
+
+def _eval_of(students: Sequence[Student], asked: str) -> str:
+    return f"upskill eval {asked}{_named(students, '-m', '--base-url')}"
+
+
+def _named(students: Sequence[Student], model: str, base_url: str) -> str:
+    models = "".join(f" {model} {quote(student.name)}" for student in students)
+    addresses = {student.endpoint for student in students}
+    address = addresses.pop() if len(addresses) == 1 else None
+    return models + (f" {base_url} {quote(address)}" if address else "")

@@ -1,0 +1,141 @@
+"""`upskill doctor`: does a sandbox hold on this machine, and can a coding agent be measured in it?"""
+
+import os
+import platform
+from collections.abc import Sequence
+from functools import partial
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from upskill.core.by_name import by_name
+from upskill.core.nouns.harness import HARNESSES
+from upskill.errors import EXIT_DONE, EXIT_FAILED, UpskillError, UsageError
+from upskill.report.console import print_table
+from upskill.sandbox import Backend, SandboxFacts, SandboxUnavailable, describe_sandbox, open_sandbox
+from upskill.sandbox.probes import Result, run_quick_probes
+from upskill.terminal import options
+from upskill.terminal.output import console, print_json
+
+SCHEMA = "upskill.doctor/1"
+WITHOUT_GROUP = (
+    "No control group (cgroup) is available here. Instead, a thread measures the memory of each sandbox every 0.2 s: "
+    "processes, files and folders, socket buffers.",
+    "Not limited this way: memory taken between two measurements; shared memory that a program frees except for one "
+    "page; queued inotify events, up to 1 GB for all sandboxes of a user. Pipes, timers, locks and epoll can add a few "
+    "hundred MB. If the machine runs out of memory, the kernel ends programs in sandboxes first.",
+)
+"""What a person without a control group should know. Named even when every probe held."""
+
+OF_DOCKER = ("upskill was never run on a real docker engine, only on a stand-in for it",)
+"""What a person who asks for containers should know. Named even when every probe held."""
+
+
+@click.command("doctor")
+@click.option(
+    "--harness",
+    type=click.Choice([info.name for info in HARNESSES.values() if info.program]),
+    help="Examine this coding agent instead: a scripted model makes it load a skill, run a command and try to escape.",
+)
+@click.option(
+    "--sandbox",
+    type=click.Choice(["bubblewrap", "docker"]),
+    default="bubblewrap",
+    help="Which sandbox.  [default: bubblewrap]",
+)
+@options.JSON
+def command(harness: str | None, sandbox: Backend, as_json: bool) -> int:
+    """Start a real sandbox and attack it in 7 ways. Exits with 3 if there is no sandbox, or if an attack succeeds.
+
+    With --harness, run a coding agent in the sandbox and see that it can be measured. Exits with 1 if it cannot.
+
+    Calls no model, sends nothing and leaves nothing behind. Takes a second; with --harness half a minute.
+    """
+    if harness is not None and sandbox == "docker":
+        raise UsageError("coding agents run with bubblewrap only", hint="remove --sandbox docker")
+    if harness is not None:
+        chosen = options.resolved({"harness": harness}, uses=["agent_bin"]).values
+        code: int = by_name("examine_agent")(harness, options.agent_program(chosen), as_json=as_json)
+        return code
+    return _examine_sandbox(sandbox, as_json=as_json)
+
+
+def _examine_sandbox(backend: Backend, *, as_json: bool) -> int:
+    try:
+        facts = describe_sandbox(backend)
+        python = "python3" if backend == "docker" else None
+        results = run_quick_probes(partial(open_sandbox, backend=backend), python=python)
+    except SandboxUnavailable as error:
+        if as_json:
+            print_json(refusal_json(error, kernel=platform.release()))
+        raise
+    if as_json:
+        print_json(diagnosis_json(facts, results, kernel=platform.release()))
+    else:
+        show_diagnosis(facts, results, by_root=os.geteuid() == 0, console=console())
+    return EXIT_DONE if all(result.held for result in results) else EXIT_FAILED
+
+
+def show_diagnosis(facts: SandboxFacts, results: Sequence[Result], *, by_root: bool, console: Console) -> None:
+    """A row per probe, then what it comes to."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("a program tried to", overflow="fold", ratio=5)
+    table.add_column("", no_wrap=True)
+    table.add_column("seen", overflow="fold", ratio=4)
+    for result in results:
+        state = Text("held", style="green") if result.held else Text("BROKE", style="bold red")
+        table.add_row(Text(str(result.id)), Text(result.what), state, Text(result.saw))
+    print_table(table, console)
+    console.print()
+    for line in closing_lines(facts, results, by_root=by_root):
+        console.print(Text(line))
+
+
+def closing_lines(facts: SandboxFacts, results: Sequence[Result], *, by_root: bool) -> list[str]:
+    """The important line last."""
+    lines = [f"sandbox   {facts.backend} {facts.version}, profile {(facts.profile or '')[:19]}"]
+    if by_root:
+        lines.append("user      root; its privileges are dropped before each sandbox starts")
+    if facts.memory_by == "cgroup":
+        lines.append("memory    limited by a control group")
+    else:
+        lines += [f"memory    {WITHOUT_GROUP[0]}", *(f"          {line}" for line in WITHOUT_GROUP[1:])]
+    if facts.backend == "docker":
+        lines += [f"note      {line}" for line in OF_DOCKER]
+    held = sum(result.held for result in results)
+    broken = ", ".join(str(result.id) for result in results if not result.held)
+    lines.append(f"{held} of {len(results)} probes held" + (f"; broken: {broken}" if broken else ""))
+    return lines
+
+
+def diagnosis_json(facts: SandboxFacts, results: Sequence[Result], *, kernel: str) -> dict[str, object]:
+    """One object. Keys are a promise: added, never changed."""
+    return {
+        "schema": SCHEMA,
+        "sandbox": {
+            "backend": facts.backend,
+            "version": facts.version,
+            "profile": facts.profile,
+            "memory_by": facts.memory_by,
+            "notes": [
+                *(WITHOUT_GROUP if facts.memory_by == "watcher" else ()),
+                *(OF_DOCKER if facts.backend == "docker" else ()),
+            ],
+            "probes": [
+                {"id": result.id, "what": result.what, "held": result.held, "saw": result.saw} for result in results
+            ],
+        },
+        "kernel": kernel,
+    }
+
+
+def refusal_json(error: UpskillError, *, kernel: str) -> dict[str, object]:
+    """The same object where there is no sandbox."""
+    return {
+        "schema": SCHEMA,
+        "sandbox": {"backend": None, "probes": [], "missing": error.message, "hint": error.hint},
+        "kernel": kernel,
+    }

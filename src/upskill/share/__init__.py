@@ -1,0 +1,1 @@
+"""What leaves the house: evidence, install, publish, verify, the pull request."""

@@ -1,0 +1,1 @@
+"""Many skills, many models, many machines."""

@@ -1,0 +1,371 @@
+"""One skill of a sweep: the digest by which unchanged bytes are known again, the archive that a worker unpacks, and the
+job that measures it.
+"""
+
+import hashlib
+import io
+import os
+import stat
+import tarfile
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from upskill.core.models.preflight import Servers
+from upskill.core.nouns import PlannedTrial, digest_of
+from upskill.core.nouns.skill import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_FILE, shared_path_problem
+from upskill.core.nouns.text import on_one_line, shortened, whole_characters
+from upskill.core.settings import Settings
+from upskill.core.skills.skill_files import MOST_FILES, FoundFile, find_files, require_inside, skill_invalid
+from upskill.errors import EngineError, UpskillError, UsageError, WindowExceeded
+from upskill.redaction import redactor_from
+from upskill.sweep.files import SweepFolder, archive_digest, input_name
+from upskill.sweep.manifest import ListedSkill, with_folder
+from upskill.sweep.values import PlannedJob, Refused
+
+if TYPE_CHECKING:
+    from upskill.evaluation.prepare import PreparedEvaluation
+MOST_RAW_FILES = 2_000
+MOST_RAW_BYTES = 100_000_000
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class _NoDigest(Exception):
+    """There is something else than files and folders, or too much."""
+
+
+def raw_digest(folder: Path, case_file: Path | None = None) -> str | None:
+    """The digest of all names and bytes in a folder, cases included, and of the bytes of a case file.
+
+    `None` where it has none: a link is in it, it cannot be read, or it is larger than a skill usually is.
+    """
+    reading = _Reading()
+    try:
+        if folder.is_symlink():
+            return None
+        reading.add_folder(str(folder), "")
+        if case_file is not None:
+            reading.add_file(str(case_file), "//")  # no name in a folder is like this
+    except (_NoDigest, OSError, UnicodeEncodeError):
+        return None
+    return reading.digest.hexdigest()
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+        self._files = 0
+        self._bytes = 0
+
+    def add_text(self, text: str) -> None:
+        data = text.encode("utf-8")
+        self.digest.update(b"%d:" % len(data))
+        self.digest.update(data)
+
+    def add_folder(self, folder: str, inside: str) -> None:
+        with os.scandir(folder) as children:
+            found = sorted((child.name, child.is_symlink(), child.is_dir(follow_symlinks=False)) for child in children)
+        for name, link, is_folder in found:
+            if name in NEVER_PART_OF_A_SKILL:
+                continue
+            if link:
+                raise _NoDigest
+            if is_folder:
+                self.add_folder(f"{folder}/{name}", f"{inside}{name}/")
+            else:
+                self.add_file(f"{folder}/{name}", f"{inside}{name}")
+
+    def add_file(self, path: str, inside: str) -> None:
+        self._files += 1
+        file = os.open(path, _OPEN)
+        try:
+            found = os.fstat(file)
+            self._bytes += found.st_size
+            if not stat.S_ISREG(found.st_mode) or self._files > MOST_RAW_FILES or self._bytes > MOST_RAW_BYTES:
+                raise _NoDigest
+            data = os.read(file, found.st_size + 1)
+            if len(data) != found.st_size:
+                raise _NoDigest  # it changes at this moment
+        finally:
+            os.close(file)
+        self.add_text(inside)
+        self.digest.update(b"x" if found.st_mode & stat.S_IXUSR else b"-")
+        self.digest.update(hashlib.sha256(data).digest())
+
+
+MOST_ARCHIVE_BYTES = 100_000_000
+"""Every worker of a sweep reads an archive into memory."""
+_OWN_CASES = (META_FILE, "evals/evals.json")
+_PLAIN, _EXECUTABLE = 0o644, 0o755
+
+
+def archive_bytes(skill: Path, case_file: Path | None = None) -> bytes:
+    """An uncompressed tar file with a skill, and with the cases that measure it."""
+    root = (skill.parent if skill.name == SKILL_FILE else skill).resolve()
+    problems: list[str] = []
+    files = find_files(root, problems)
+    if problems:
+        raise skill_invalid(f"{root.name}: this skill cannot be used", problems)
+    named = [FoundFile(f"skill/{root.name}/{file.path}", file.source) for file in files]
+    if case_file is not None:
+        named.append(FoundFile(f"cases/{case_file.name}", case_file))
+    else:
+        named += [FoundFile(f"skill/{root.name}/{name}", path) for name, path in _own_cases(root)]
+    size = 0
+    with io.BytesIO() as buffer:
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for file in sorted(named):
+                info, data = _entry(file, most=MOST_ARCHIVE_BYTES - size)
+                size += len(data)
+                tar.addfile(info, io.BytesIO(data))
+        return buffer.getvalue()
+
+
+def extract_archive(data: bytes, into: Path) -> tuple[Path, Path | None]:
+    """Write the files of an archive into an empty folder. Returns the skill's folder and the case file.
+
+    Raises `EngineError` before anything is written where it is not an archive of one skill: it has links, devices,
+    names that lead elsewhere, a second skill, or more than `archive_bytes` allows.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+            members = _members(tar)
+            for member in members:
+                tar.extract(member, into, set_attrs=False, filter="data")
+                executable = bool((member.mode or 0) & stat.S_IXUSR)
+                (into / member.name).chmod(_EXECUTABLE if executable else _PLAIN)
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
+        raise EngineError(f"the archive of the skill cannot be read ({on_one_line(str(error))})") from None
+    except OSError as error:
+        raise EngineError(f"{into}: the skill cannot be unpacked here ({error.strerror})") from None
+    skill = next(member.name for member in members if member.name.startswith("skill/"))
+    cases = next((member.name for member in members if member.name.startswith("cases/")), None)
+    return into / "skill" / skill.split("/")[1], None if cases is None else into / cases
+
+
+def _own_cases(root: Path) -> list[tuple[str, Path]]:
+    found = [(name, root / name) for name in _OWN_CASES if (root / name).is_file()]
+    for _, path in found:
+        require_inside(root, path)
+    return found
+
+
+def _entry(file: FoundFile, *, most: int) -> tuple[tarfile.TarInfo, bytes]:
+    if problem := _name_problem(file.path):
+        raise UsageError(on_one_line(f"{file.path!r} {problem}"), hint="rename it")
+    try:
+        with file.source.open("rb") as opened:
+            data = opened.read(most + 1)
+            mode = file.source.stat().st_mode
+    except OSError as error:
+        raise UsageError(f"{on_one_line(str(file.source))}: cannot be read ({error.strerror})") from None
+    if len(data) > most:
+        raise UsageError(
+            f"{file.path.split('/')[1]}: is larger than {MOST_ARCHIVE_BYTES // 1_000_000} MB, the limit of a sweep",
+            hint="check the folder; a skill usually has only a few files",
+        )
+    info = tarfile.TarInfo(file.path)
+    info.size = len(data)
+    info.mode = _EXECUTABLE if mode & stat.S_IXUSR else _PLAIN
+    return info, data
+
+
+def _members(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
+    """The files of an archive. Raises where one is not what `archive_bytes` would have written."""
+    members: list[tarfile.TarInfo] = []
+    names: set[str] = set()
+    size = 0
+    while (member := tar.next()) is not None:
+        size += member.size
+        if member.size < 0 or len(members) == MOST_FILES or size > MOST_ARCHIVE_BYTES:
+            raise EngineError(
+                f"the archive of the skill is larger than any that is written ({MOST_FILES:,} files, 100 MB)"
+            )
+        parts = PurePosixPath(member.name).parts
+        in_place = (parts[:1] == ("skill",) and len(parts) > 2) or (parts[:1] == ("cases",) and len(parts) == 2)
+        plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.sparse
+        in_place = in_place and "/".join(parts) == member.name and _name_problem(member.name) is None
+        if not (plain and in_place) or member.name in names:
+            raise EngineError(f"the archive of the skill holds a file that does not belong there: {_shown(member)}")
+        names.add(member.name)
+        members.append(member)
+    skills = {name.split("/")[1] for name in names if name.startswith("skill/")}
+    if len(skills) != 1 or sum(name.startswith("cases/") for name in names) > 1:
+        raise EngineError("the archive does not hold one skill and at most one case file")
+    return members
+
+
+def _name_problem(path: str) -> str | None:
+    """Why a file is not archived under this path; its first part is ours."""
+    return shared_path_problem(path.partition("/")[2])
+
+
+def _shown(member: tarfile.TarInfo) -> str:
+    return on_one_line(whole_characters(member.name))[:200]
+
+
+AT_ONCE = 16
+MOST_WAITING = 64
+"""Archives in memory that are not kept yet."""
+
+
+class Archives:
+    """Use it in a `with` block. At its end all are kept, or an error is raised."""
+
+    def __init__(self, folder: SweepFolder) -> None:
+        self._folder = folder
+        self.there = set(folder.objects.folders("inputs"))
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="archive")
+        self._waiting: deque[Future[str]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            while kind is None and self._waiting:
+                self._waiting.popleft().result()
+        finally:
+            self._pool.shutdown(cancel_futures=True)
+
+    def has(self, digest: str) -> bool:
+        """Whether an archive was there before."""
+        return input_name(digest).rpartition("/")[2] in self.there
+
+    def keep(self, archive: bytes) -> None:
+        """Keep an archive, soon. Raises where an earlier one could not be kept."""
+        if self.has(archive_digest(archive)):
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            self._waiting.popleft().result()
+        self._waiting.append(self._pool.submit(self._folder.keep_input, archive))
+
+
+_MOST_WHY = 300
+Planned = tuple[PlannedJob | None, list[Refused]]
+"""The job of a skill on a group of models, and the models that cannot be asked, with the reason."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillPlanner:
+    """Plans skills under the conditions of one sweep."""
+
+    settings: Settings
+    runs: int | None
+    servers: Servers
+    served: Mapping[str, str | None]
+    """What each model was found to be."""
+    archives: Archives
+
+    def plan(self, listed: ListedSkill, group: tuple[str, ...], *, raw: str | None) -> Planned:
+        """Read the skill and its cases, check them as every evaluation does, and keep the archive."""
+        refused: list[Refused] = []
+        try:
+            try:
+                prepared = self._prepared(listed, group)
+            except WindowExceeded:
+                fitting = tuple(student for student in group if self._fits(student, listed, refused))
+                if not fitting:
+                    return None, [replace(one, raw=raw or "") for one in refused]
+                prepared = self._prepared(listed, fitting)
+            archive = archive_bytes(listed.folder, listed.case_file)
+            name = prepared.experiment.skill.frontmatter.get("name")
+            key = raw if isinstance(name, str) and name.strip() else with_folder(raw, listed)
+            job = self._job(listed, prepared, input=archive_digest(archive), raw=key)
+            if raw_digest(listed.folder, listed.case_file) != raw:
+                raise UsageError("it changed while it was being read")
+        except UpskillError as error:
+            return None, [Refused(skill=listed.skill, why=_why(error, listed), students=group)]
+        self.archives.keep(archive)
+        return job, [replace(one, raw=key or "") for one in refused]
+
+    def _prepared(self, listed: ListedSkill, group: tuple[str, ...]) -> "PreparedEvaluation":
+        # Reads, checks and renders: that takes a second to import, and a plan without changes needs none of it.
+        from upskill.evaluation.prepare import EvaluationOrder, prepare
+
+        order = EvaluationOrder(skill=listed.folder, case_file=listed.case_file, repeats=self.runs)
+        settings = replace(self.settings, models=group)
+        return prepare(order, settings, search=False, needs_keys=False, servers=self.servers)
+
+    def _fits(self, student: str, listed: ListedSkill, refused: list[Refused]) -> bool:
+        try:
+            self._prepared(listed, (student,))
+        except WindowExceeded as error:
+            refused.append(Refused(skill=listed.skill, why=_why(error, listed), students=(student,)))
+            return False
+        return True
+
+    def _job(self, listed: ListedSkill, prepared: "PreparedEvaluation", *, input: str, raw: str | None) -> PlannedJob:
+        estimate = prepared.estimate
+        unpriced = cost_at_most(prepared) is None
+        return PlannedJob(
+            id=job_id(prepared, self.served),
+            skill=listed.skill,
+            name=prepared.experiment.skill.name,
+            version=prepared.experiment.skill.digest,
+            input=input,
+            case_file=None if listed.case_file is None else f"cases/{listed.case_file.name}",
+            cases=len(prepared.experiment.plan.cases),
+            students=tuple(student.name for student in prepared.experiment.plan.students),
+            calls_expected=estimate.calls_expected,
+            calls_at_most=estimate.calls_at_most,
+            cost_expected=None if unpriced else estimate.price_expected,
+            cost_at_most=cost_at_most(prepared),
+            output_tokens_expected=estimate.output_tokens_expected,
+            tokens_at_most=estimate.tokens_at_most,
+            raw=raw or "",
+        )
+
+
+def cost_at_most(prepared: "PreparedEvaluation") -> float | None:
+    """Dollars, for the models whose price is known, the judge among them; `None` where none is known."""
+    known = any(student.price is not None for student in prepared.experiment.plan.students)
+    return prepared.estimate.price_at_most if known else prepared.estimate.price_at_most or None
+
+
+def job_id(prepared: "PreparedEvaluation", served: Mapping[str, str | None]) -> str:
+    """The id of an evaluation. `served` is what each model was found to be.
+
+    A trial's own id stands for the model, where it is served, the harness with its version, the limits of a trial and
+    all that the model is told. Names of folders, caps and how fast requests are sent change nothing.
+    """
+    from upskill.core.trials.judge import identity as judge_identity
+
+    plan, requests = prepared.experiment.plan, prepared.experiment.requests
+    asked = [
+        [
+            student.name,
+            served[student.name],
+            [
+                requests.trial_id(PlannedTrial(case=case, arm=arm, repeat=1), student)
+                for case in plan.cases
+                for arm in plan.arms_of(case)
+            ],
+        ]
+        for student in plan.students
+    ]
+    return digest_of(
+        {
+            "skill": [prepared.experiment.skill.name, prepared.experiment.skill.digest],
+            "cases": [[case.id, case.digest, case.family] for case in plan.cases],
+            "students": asked,
+            "judge": judge_identity(prepared.experiment.judge),
+            "arms": plan.arms,
+            "design": [plan.design, plan.repeats, plan.turn_cap],
+            "seed": plan.seed,
+        }
+    )[:32]
+
+
+def _why(error: UpskillError, listed: ListedSkill) -> str:
+    """Why a skill is refused, in one line, without a key of the user's own."""
+    said = "; ".join((error.message, *error.problems[:2]))
+    said = said.replace(str(listed.folder), listed.skill)
+    said = said.removeprefix(f"{listed.skill}: ").removeprefix(f"{listed.folder.name}: ")
+    return shortened(on_one_line(redactor_from(os.environ).clean_own(said)), _MOST_WHY)

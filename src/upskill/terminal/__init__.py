@@ -1,0 +1,1 @@
+"""Options that several commands share, progress, and printing. Knows no command."""

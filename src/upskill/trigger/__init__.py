@@ -1,0 +1,1 @@
+"""Measures whether models load a skill when they should."""

@@ -1,1 +1,0 @@
-"""Sweeps: plan many jobs, run them on this machine or on others, and put their results into one table."""

@@ -1,1 +1,0 @@
-"""Measures when a skill is loaded: on prompts that should load it, and on near misses that should not."""

@@ -1,0 +1,97 @@
+"""`upskill doctor --harness` on the real agents: they can be measured here, and nothing gets out of them."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from forking import Forker
+from upskill.agents import doctor as doctor_agent
+from upskill.agents.doctor import examine_installed
+from upskill.agents.doctor_table import AgentDiagnosis, agent_json, agent_lines
+from upskill.agents.escape_attempts import WHAT
+from upskill.agents.harness import CodingAgent, find_agent
+from upskill.core.nouns.progress import SILENT
+from upskill.core.trials.harness import load_harness
+
+BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
+FAKE = """#!/bin/sh
+if [ "$1" = --version ]; then echo "codex-cli 9.9.9"; exit 0; fi
+echo "this agent is broken" >&2
+exit 7
+"""
+
+
+def expect_fit(found: AgentDiagnosis) -> None:
+    assert found.problems == ()
+    assert (found.listed, found.loaded_turn, found.wrote_file, found.finished) == (True, 1, True, True)
+    assert found.requests == 3
+    assert found.outside == (), "it tried to reach nothing by itself"
+    assert {one.name: one.held for one in found.attempts} == dict.fromkeys(WHAT, True)
+    assert found.home_files, "what it wrote for itself lies outside of the workspace"
+    assert not [path for path in found.home_files if not path.startswith(("/home/agent/", "/tmp/"))]
+
+
+@pytest.fixture
+def with_ripgrep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the search path: opencode needs it, and Codex brings one."""
+    (folder,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{folder}")
+
+
+@pytest.mark.usefixtures("with_ripgrep")
+@pytest.mark.parametrize(
+    ("harness", "program"), [("claude-code", "claude"), pytest.param("opencode", "opencode", marks=pytest.mark.full)]
+)
+def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_forge_is_held(
+    harness: str, program: str
+) -> None:
+    found, facts = examine_installed(harness, agent_bin=BINARIES / program)
+    expect_fit(found)
+    assert found.known
+    assert agent_lines(found, facts)[-1] == f"{harness} {found.version}: ok"
+    assert json.loads(json.dumps(agent_json(found, facts, kernel="6")))["agent"]["ok"] is True
+
+
+def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it() -> None:
+    harness = load_harness("codex")
+    assert isinstance(harness, CodingAgent)
+    program = find_agent(harness.adapter, named=BINARIES / "codex")
+    assert harness.require_fit(program, run=True, progress=SILENT) == ()
+    newer = replace(program, version="9.9.9")
+    (planned,) = harness.require_fit(newer, run=False, progress=SILENT)
+    assert "it is checked before the run" in planned
+    (note,) = harness.require_fit(newer, run=True, progress=SILENT)
+    assert "codex 9.9.9 is not a version that upskill was tested with (0.166.0)" in note
+    assert "it passed `upskill doctor --harness codex`" in note
+    (found,) = doctor_agent._examined.values()
+    expect_fit(found)
+    assert not found.known
+    assert harness.require_fit(newer, run=True, progress=SILENT) == (note,)
+    assert tuple(doctor_agent._examined.values()) == (found,), "not examined again"
+
+
+def test_an_agent_that_does_not_work_is_not_ok_and_does_not_measure(tmp_path: Path, forker: Forker) -> None:
+    fake = tmp_path / "codex"
+    fake.write_text(FAKE, encoding="utf-8")
+    fake.chmod(0o755)
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text("---\nname: skill\ndescription: Does a thing.\n---\nSay so.\n", encoding="utf-8")
+    cases = [{"id": "c", "input": "Do it.", "expected": {"contains": "done"}}]
+    (skill / "skill_meta.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
+    script = tmp_path / "student.json"
+    script.write_text('{"rules": [{"replies": ["done"]}]}', encoding="utf-8")
+    which, named = ("--harness", "codex"), {"UPSKILL_AGENT_BIN": str(fake)}
+    examined = forker.run("doctor", "--json", *which, cwd=tmp_path, **named)
+    assert examined.returncode == 1, examined.stderr
+    agent = json.loads(examined.stdout)["agent"]
+    assert (agent["ok"], agent["version"], agent["known"]) == (False, "9.9.9", False)
+    assert any("exit code 7: this agent is broken" in problem for problem in agent["problems"]), agent
+    measured = forker.run("eval", str(skill), "-m", f"scripted/{script}", "--yes", *which, cwd=tmp_path, **named)
+    assert measured.returncode == 3, measured.stderr
+    assert "codex 9.9.9 is not a version that upskill was tested with" in measured.stderr
+    assert "did not pass the check" in measured.stderr
+    assert not (tmp_path / "runs").exists(), "nothing was run"

@@ -1,0 +1,61 @@
+"""A skill about greetings, its cases, and the scripted model that works on them, for tests with real agents."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.real.router import Answer, Policy
+
+NAME = "zebra-greeting"
+DESCRIPTION = "How greetings are written in the zebra project. Use it when a greeting file is asked for."
+MARK = "Every greeting of the zebra project ends with the word STRIPES, in capital letters."
+BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
+PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode"}
+
+
+def make_skill(folder: Path, prompts: Mapping[str, str]) -> Path:
+    """The skill with one case for each prompt, by id."""
+    skill = folder / NAME
+    skill.mkdir()
+    text = f"---\nname: {NAME}\ndescription: {DESCRIPTION}\n---\n# Zebra greeting\n\n{MARK}\n"
+    (skill / "SKILL.md").write_text(text, encoding="utf-8")
+    cases = [
+        {
+            "id": id_,
+            "input": prompt,
+            "expected": {"file": {"path": "greeting.txt", "contains": "STRIPES"}},
+            "files": {"names.txt": "Ada\n"},
+        }
+        for id_, prompt in prompts.items()
+    ]
+    (skill / "skill_meta.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
+    return skill
+
+
+def right(_: str) -> Answer:
+    """What passes."""
+    return Answer("I write it.", "printf 'Hello Ada\\nSTRIPES\\n' > greeting.txt")
+
+
+def wrong(_: str) -> Answer:
+    """What fails."""
+    return Answer("I write it.", "printf 'Hello Ada\\n' > greeting.txt")
+
+
+def policy(prompts: Mapping[str, str], **changes: Any) -> Policy:
+    """A scripted model that knows these prompts."""
+    known = {"skill": NAME, "mark": MARK, "right": right, "wrong": wrong, "prompts": tuple(prompts.values())}
+    return Policy(**{**known, **changes})
+
+
+def settle(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Work in this folder, with a home for what is kept between runs, and with ripgrep, which opencode needs."""
+    patch.chdir(folder)
+    patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    (ripgrep,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
+    patch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{ripgrep}")

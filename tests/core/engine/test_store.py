@@ -1,0 +1,169 @@
+"""Buying nothing twice, through the real engine."""
+
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from on_engine import Make
+from provider import Behaviour, Provider, ReceivedRequest
+from tool_students import is_first, tool_call
+from upskill.core.nouns import Trial
+from upskill.core.runs.sqlite_file import StoredTrial
+from upskill.core.settings import resolve_settings
+from upskill.core.trials import measure
+from upskill.evaluation.evaluate import evaluate
+from upskill.evaluation.prepare import EvaluationOrder
+
+CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
+
+
+def _helped(asked: ReceivedRequest) -> Behaviour:
+    return Behaviour(text=f"{'yes' if asked.has_skill else 'no'} {asked.number}")
+
+
+def _baselines(provider: Provider) -> int:
+    return sum(not asked.has_skill for asked in provider.requests)
+
+
+def test_five_versions_of_a_skill_buy_one_baseline(skill: Make, run: Any) -> None:
+    with Provider(_helped) as provider:
+        for version in range(5):
+            folder = skill(CASES, body=f"Version {version}.\n", name=f"v{version}")
+            ran = run(folder, ["any"], base_url=provider.url, repeats=2, store=True)
+            assert ran.evaluation.students[0].verdict == "helps"
+            assert ran.evaluation.bought.reused == (0 if version == 0 else 16)
+        assert _baselines(provider) == 16
+        assert len(provider.requests) == 16 + 5 * 16, "160 in five separate evaluations"
+
+
+def test_the_same_evaluation_again_buys_nothing_and_says_so(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        first = run(folder, ["any"], base_url=provider.url, repeats=None, store=True)
+        asked = len(provider.requests)
+        again = run(folder, ["any"], base_url=provider.url, repeats=None, store=True, ledger="another.jsonl")
+        assert len(provider.requests) == asked
+        assert again.evaluation.students[0].sentence == first.evaluation.students[0].sentence
+        assert again.evaluation.bought.calls == 0
+        assert again.evaluation.bought.reused == asked
+        assert all(trial.stored_at for trial in again.trials)
+        run(folder, ["any"], base_url=provider.url, repeats=None, store=False, ledger="a-third.jsonl")
+        assert len(provider.requests) == 2 * asked, "fresh buys anew"
+
+
+def test_a_stored_trial_never_counts_as_a_new_repeat(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        run(folder, ["any"], base_url=provider.url, repeats=1, store=True)
+        more = run(folder, ["any"], base_url=provider.url, repeats=3, store=True)
+    assert more.evaluation.bought.reused == 16
+    assert more.evaluation.bought.calls == 32
+
+
+def test_an_answer_of_this_run_is_not_called_reused_when_its_pair_is_run_again(skill: Make, run: Any) -> None:
+    lost: set[str] = set()
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if asked.has_skill and len(lost) < 4 and asked.prompt not in lost:
+            lost.add(asked.prompt)
+            return Behaviour(fault="reset")
+        return _helped(asked)
+
+    with Provider(behave) as provider:
+        ran = run(skill(CASES), ["any"], base_url=provider.url, repeats=1, store=True, max_retries=0)
+    assert ran.evaluation.bought.calls == 16 + 4
+    assert ran.evaluation.bought.reused == 0
+
+
+def test_a_stored_answer_is_graded_with_the_checks_as_they_are_now(skill: Make, run: Any) -> None:
+    with Provider(_helped) as provider:
+        run(skill(CASES), ["any"], base_url=provider.url, repeats=1, store=True)
+        changed = skill([(prompt, {"contains": "no"}) for prompt, _ in CASES], name="changed")
+        ran = run(changed, ["any"], base_url=provider.url, repeats=1, store=True)
+    assert ran.evaluation.bought.reused == 8
+    rates = {arm.arm: arm.pass_rate for arm in ran.evaluation.students[0].arms}
+    assert rates["baseline"] == 1.0
+
+
+def test_a_trial_that_is_too_old_is_not_used(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        run(folder, ["any"], base_url=provider.url, repeats=1, store=True)
+        again = run(folder, ["any"], base_url=provider.url, repeats=1, store=True, store_days=0.0)
+    assert again.evaluation.bought.reused == 0
+
+
+def test_a_version_that_was_the_newest_is_the_older_one_of_the_next_comparison(skill: Make, run: Any) -> None:
+    old, new = skill(CASES, body="Old.\n", name="old"), skill(CASES, body="New.\n", name="new")
+    with Provider(lambda asked: Behaviour(text="yes" if "New." in asked.system else "no")) as provider:
+        run(old, ["any"], base_url=provider.url, repeats=1, store=True)
+        ran = run(new, ["any"], base_url=provider.url, repeats=1, store=True, previous=old)
+    assert ran.evaluation.bought.reused == 8
+    report = ran.evaluation.students[0]
+    assert {arm.arm: (arm.trials, arm.pass_rate) for arm in report.arms} == {
+        "previous": (8, 0.0),
+        "with_skill": (8, 1.0),
+    }
+    assert report.lifts[0].pairs == 8
+
+
+def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(skill: Make, run: Any) -> None:
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if is_first(asked):
+            return tool_call(
+                asked, "shell", command="cat /skills/*/SKILL.md; echo 7413 > port.txt; printf '\\377' > raw"
+            )
+        return Behaviour(text="done")
+
+    def checked(word: str) -> list[tuple[str, Any]]:
+        return [("Write.", {"file": {"path": "port.txt", "contains": word}, "command": f"grep -q {word} port.txt"})]
+
+    first, second = skill(checked("7413")), skill(checked("80"), name="second")
+    with Provider(behave) as provider:
+        bought = run(first, ["any"], base_url=provider.url, store=True)
+        again = run(first, ["any"], base_url=provider.url, store=True, ledger="another.jsonl")
+        changed = run(second, ["any"], base_url=provider.url, store=True)
+    assert again.evaluation.bought.calls == 0
+    assert again.evaluation.bought.reused == 3
+    by_arm = {trial.arm: trial for trial in again.trials}
+    for trial in bought.trials:
+        assert by_arm[trial.arm].files == trial.files == {"port.txt": b"7413\n", "raw": b"\xff"}
+        assert by_arm[trial.arm].skill_use == trial.skill_use
+        assert by_arm[trial.arm].outcome.passed
+    assert changed.evaluation.bought.reused == 1, "a baseline serves every skill"
+    assert not any(trial.outcome.passed for trial in changed.trials)
+
+
+def test_whatever_keeps_the_promise_of_a_store_will_do(
+    skill: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class InMemory:
+        notes = ("kept in memory",)
+
+        def __init__(self) -> None:
+            self.trials: dict[str, StoredTrial] = {}
+
+        def recall(
+            self, trial_id: str, *, fingerprint: str | None, newest_after: datetime | None = None
+        ) -> StoredTrial | None:
+            return self.trials.get(trial_id)
+
+        def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
+            self.trials[trial.id] = StoredTrial(trial=trial, stored_at=datetime.now(UTC))
+
+        def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
+            return 0
+
+    folder, store = skill(CASES), InMemory()
+    monkeypatch.setattr(measure, "open_store", lambda *_, **__: nullcontext(store))
+    with Provider(_helped) as provider:
+        flags = {"models": ("any",), "base_url": provider.url, "runs_dir": str(tmp_path / "runs")}
+        settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
+        for _ in ("first", "second"):
+            ran = evaluate(EvaluationOrder(skill=folder, repeats=1, fresh=True), settings=settings)
+        assert len(provider.requests) == 16
+    assert ran.bought.reused == 16
+    assert "kept in memory" in ran.notes

@@ -1,0 +1,60 @@
+"""What is loaded, and what is not: each in a process of its own."""
+
+import subprocess
+import sys
+import zipfile
+from importlib import import_module
+from pathlib import Path
+
+import upskill
+
+
+def test_importing_the_package_loads_nothing_of_it() -> None:
+    code = "import sys, upskill; upskill.__version__; print(sorted(m for m in sys.modules if m.startswith('upskill')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['upskill', 'upskill.lazy_exports']"
+
+
+def test_the_library_loads_no_engine_before_a_trial_runs() -> None:
+    code = "import sys, upskill; upskill.evaluate, upskill.UsageError; print('inspect_ai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_search_leaves_no_file_and_needs_no_model_library() -> None:
+    modules = "upskill.generation.refine, upskill.generation.search"
+    code = f"import sys, {modules}; print('gepa' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_the_core_needs_the_standard_library_only() -> None:
+    """So that it runs under any Python, as any user."""
+    code = (
+        "import sys; import upskill.sandbox, upskill.sandbox.bubblewrap, upskill.sandbox.unconfined\n"
+        "import upskill.sandbox.probes\n"
+        "allowed = set(sys.stdlib_module_names) | {'upskill', '__main__'}\n"
+        "print(sorted({name.split('.')[0] for name in sys.modules} - allowed))"
+    )
+    source = str(Path(upskill.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {source!r})\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_log_as_the_engine_packs_it_is_read_where_the_engine_was_not_loaded(tmp_path: Path) -> None:
+    import_module("zipfile_zstd")  # teaches zipfile; the process below has to learn it by itself
+    with zipfile.ZipFile(tmp_path / "a.eval", "w", 93) as archive:
+        archive.writestr("one.json", "it was hunter2")
+    code = (
+        "import sys; from pathlib import Path; from upskill.core.runs.engine_logs import clean_logs;"
+        "print(clean_logs(Path(sys.argv[1]), lambda text: text.replace('hunter2', 'gone')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "()", done.stdout
+    with zipfile.ZipFile(tmp_path / "a.eval") as archive:
+        assert archive.read("one.json") == b"it was gone"

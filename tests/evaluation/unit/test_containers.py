@@ -1,0 +1,34 @@
+"""Runs in containers: what they may hold, and how they are resumed."""
+
+from pathlib import Path
+
+import pytest
+
+from upskill.errors import UsageError
+from upskill.evaluation.prepare import require_sandbox_for, unconfined_notes
+from upskill.evaluation.resume import resumed_backend
+
+
+@pytest.mark.parametrize("harness", ["codex", "claude-code", "opencode"])
+def test_a_coding_agent_is_refused_in_a_container(harness: str) -> None:
+    with pytest.raises(UsageError, match="runs with bubblewrap only"):
+        require_sandbox_for([], harness=harness, backend="docker", where="cases")
+
+
+def test_every_report_says_that_docker_was_used() -> None:
+    (note,) = unconfined_notes("docker")
+    assert "tested with on a stand-in only" in note
+    assert unconfined_notes("bubblewrap") == ()
+
+
+def test_a_run_is_resumed_in_its_own_sandbox_and_in_no_other() -> None:
+    run = Path("run")
+    assert resumed_backend(run, "docker", "bubblewrap") == "docker", "nothing was typed"
+    assert resumed_backend(run, "docker", "docker") == "docker"
+    assert resumed_backend(run, None, "docker") == "docker", "nothing was executed"
+    with pytest.raises(UsageError, match="is confined by bubblewrap, and cannot be resumed in containers"):
+        resumed_backend(run, "bubblewrap", "docker")
+    with pytest.raises(UsageError, match="cannot be resumed unconfined"):
+        resumed_backend(run, "docker", "none")
+    with pytest.raises(UsageError, match="is not confined"):
+        resumed_backend(run, "none", "docker")

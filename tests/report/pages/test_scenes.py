@@ -1,0 +1,49 @@
+"""Pages of real runs in a real browser: the answer before any scrolling, on a desk and on a phone.
+
+`report.pages.scenes` makes seven; the two here have the most on their first screen.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from forking import Forker
+from report.pages.auditing import audit, serious
+from report.pages.browser import DESK, PHONE, Browser, Look
+from report.pages.scenes import FIRST_PIXELS, make
+
+ANSWERS = {
+    "four": (
+        "The skill helps 2 of 4 models and hurts 1",
+        "Next: let the teacher revise the skill: upskill generate --from ",
+    ),
+    "generate": ("The skill was saved: it helps on 8 held", "Next: check it in every build: upskill eval "),
+}
+"""What a reader of a scene must be able to say: what happened, and what to do next."""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, forker: Forker) -> dict[str, Path]:
+    """The page of each scene, by its name."""
+    out = tmp_path_factory.mktemp("scenes")
+    return {name: make(name, out, forker) for name in ANSWERS}
+
+
+@pytest.mark.parametrize("width", [DESK, PHONE])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_happened_and_what_to_do_next_are_seen_without_scrolling(
+    name: str, width: int, pages: dict[str, Path], browser: Browser
+) -> None:
+    browser.open(pages[name], Look(width=width))
+    happened, then = ANSWERS[name]
+    assert browser.run("document.querySelector('h1').innerText").startswith(happened)
+    headline = browser.run("document.getElementById('headline').innerText")
+    assert then in headline
+    assert browser.run("document.getElementById('headline').getBoundingClientRect().bottom") < FIRST_PIXELS
+    assert browser.run("document.documentElement.scrollWidth") <= width, "nothing is wider than the screen"
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize(("name", "look"), [("four", Look()), ("generate", Look(width=PHONE, scheme="dark"))])
+def test_no_scene_has_a_serious_finding(name: str, look: Look, pages: dict[str, Path], browser: Browser) -> None:
+    assert serious(audit(pages[name], browser=browser, looks=(look,))) == []

@@ -1,0 +1,115 @@
+"""Every figure of a result, for those who ask for more: nothing too wide, no words of the code."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from report.unit.evaluations import ANY, CODE_WORDS, EVALUATIONS, ceiling_report, evaluation, report
+from report.unit.pages import page
+from upskill.core.nouns import Evaluation
+from upskill.report.figures import show_figures
+from upskill.report.junit import junit_report
+from upskill.report.markdown import markdown_report
+
+
+def shown(found: Evaluation, *, width: int = 80) -> list[str]:
+    file = io.StringIO()
+    show_figures(found, Console(file=file, width=width, force_terminal=True, no_color=True, highlight=False))
+    return re.sub(r"\x1b\[[\d;]*m", "", file.getvalue()).splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("found", ANY)
+def test_it_fits_and_uses_no_word_of_the_code(found: Evaluation, width: int) -> None:
+    lines = shown(found, width=width)
+    assert [line for line in lines if len(line) > width] == []
+    assert [line for line in lines if CODE_WORDS.search(line)] == []
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_the_lift_without_the_judges_errors_is_beside_the_verdict() -> None:
+    corrected = (
+        "corrected for the judge's errors: +5 points (95% CI −20 to +30; with the skill: fails 8% of right answers, "
+        "passes 42% of wrong ones; without the skill: fails 8% of right answers, passes 3% of wrong ones; "
+        "76 answers compared)"
+    )
+    judged = EVALUATIONS["judged"]
+    for found in (judged, replace(judged, students=judged.students * 2)):
+        text = "\n".join(shown(found, width=400))
+        assert corrected in text
+        assert "stopped because the grades were clear, but the judge's errors leave it open" in text
+
+
+def test_each_arm_has_a_bar_and_its_lift() -> None:
+    text = "\n".join(shown(evaluation()))
+    assert "without the skill ██████████░░░░░░░░░░   50%" in text
+    assert "with the skill    █████████████████░░░   83%  (+25 points)" in text
+
+
+def test_several_models_stand_in_one_table_with_their_intervals() -> None:
+    lines = shown(evaluation(report("haiku"), report("kimi")), width=120)
+    header = next(line for line in lines if "Pass Rate" in line)
+    names = ["Model", "Pass Rate", "Avg Checks", "Avg Tokens", "Cost/Answer", "Lift in points (95% CI)"]
+    assert [cell.strip() for cell in header.strip("┃").split("┃")] == names
+    assert sum("+25 (−5 to +50) helps" in line for line in lines) == 2
+
+
+def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:
+    narrow = report("kimi", claim="these cases")
+    lines = shown(evaluation(report("haiku"), narrow), width=120)
+    assert sum("+25 (+10 to +40) helps on these cases" in line for line in lines) == 1
+
+
+def test_the_rates_of_several_models_stand_under_each_other() -> None:
+    first, *others = report("haiku").arms
+    hopeless = replace(report("haiku"), arms=(replace(first, passed=0), *others))
+    lines = shown(evaluation(hopeless, report("kimi")), width=120)
+    assert lines[0].endswith("across 2 models")
+    assert re.match(r"\d+ cases, ", lines[1])
+    starts = [line.index("Avg checks") for line in lines if "Avg checks" in line][:2]
+    assert starts[0] == starts[1], lines
+
+
+def test_figures_that_do_not_fit_beside_each_other_stand_under_each_other() -> None:
+    repeated = tuple(replace(one, runs=5, runs_all_passed=2) for one in report().arms)
+    lines = shown(evaluation(replace(report(), arms=repeated)), width=80)
+    assert any(re.fullmatch(r" +without the skill  with the skill", line) for line in lines), lines
+    assert any(re.fullmatch(r"  Repeats All Passed +2/5 +2/5", line) for line in lines), lines
+    wide = shown(evaluation(replace(report(), arms=repeated)), width=120)
+    assert any(line.endswith("Errored  Repeats All Passed") for line in wide)
+
+
+def test_figures_end_where_their_names_end() -> None:
+    lines = shown(evaluation(), width=120)
+    number = next(number for number, line in enumerate(lines) if "Avg Tokens" in line)
+    head, *rows = lines[number : number + 3]
+    for name in ("Passed", "Avg Checks", "Avg Tokens", "Cost/Answer", "Spent", "Errored"):
+        end = head.index(name) + len(name)
+        assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows), (head, rows)
+
+
+def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
+    cases = evaluation().cases
+    assert cases > 4
+    figures = f"+55 points (95% CI +30 to +75, 12 pairs; 4 of {cases} cases have a passage)"
+    said = f"ith the passage itself in the prompt: {figures}"
+    one, several = evaluation(ceiling_report()), evaluation(ceiling_report(), ceiling_report())
+    for found in (one, several):
+        assert said in "\n".join(shown(found, width=400))
+        assert said in markdown_report(found, day="d")
+        assert said in page(found)
+    assert "once it is given" not in "\n".join(shown(one, width=400))
+    assert "each row shows: without the skill, then with the skill, then with the passage" in "\n".join(shown(several))
+    assert "lift_ceiling" in junit_report(one, [])
+    assert said not in "\n".join(shown(evaluation(), width=400))
+
+
+def test_a_stopped_design_counts_its_pairs_although_some_cases_have_no_ceiling() -> None:
+    cases = evaluation().cases
+    stopped = ceiling_report(stopped="decided", lifts=ceiling_report().lifts)
+    arms = tuple(replace(one, asked_cases=4 if one.arm == "ceiling" else cases) for one in stopped.arms)
+    found = evaluation(replace(stopped, arms=arms), design="sequential", planned=10 * (2 * cases + 4))
+    assert f"18 of at most {10 * cases} pairs" in "\n".join(shown(found, width=200))

@@ -1,0 +1,60 @@
+"""A result that was written is read as it was."""
+
+from dataclasses import replace
+
+import pytest
+
+from report.unit.evaluations import EVALUATIONS, evaluation
+from upskill.core.nouns import StudentReport
+from upskill.report.json_report import UnreadableResult, evaluation_json, read_evaluation
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_what_was_written_is_read_again(name: str) -> None:
+    result = EVALUATIONS[name]
+    read = read_evaluation(
+        evaluation_json(result),
+        run=result.run,
+        skill=result.skill,
+        students=[report.student for report in result.students],
+        min_lift=result.min_lift,
+    )
+    expected = replace(result, students=tuple(_as_written(report) for report in result.students))
+    assert evaluation_json(read) == evaluation_json(result)
+    assert read == expected
+
+
+def _as_written(report: StudentReport) -> StudentReport:
+    """The interval for cases like these is not written per label."""
+    labels = tuple(
+        replace(one, lift=None if one.lift is None else replace(one.lift, cases_like_these=None, dropped=0))
+        for one in report.label_lifts
+    )
+    return replace(report, label_lifts=labels)
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        ({}, "students"),
+        ({"students": 3}, "int"),
+        ({"students": [{}]}, "model|lifts"),
+        ({"bought": None}, "None"),
+        ({"bought": {}}, r"bought\.calls"),
+        ({"cases": "many"}, "cases: .*integer"),
+        ({"design": "guessed"}, "design: "),
+        ({"cases": float("nan")}, "not JSON compliant"),
+    ],
+)
+def test_another_object_is_refused_with_a_reason(damage: dict[str, object], named: str) -> None:
+    written = {**evaluation_json(evaluation()), **damage} if damage else {}
+    with pytest.raises(UnreadableResult, match=named):
+        read_evaluation(written, run="r", skill=evaluation().skill, students=[], min_lift=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("without", [{}, {"notes": None, "interrupted": None, "case_states": None}])
+def test_result_of_an_earlier_version_has_the_defaults_of_what_it_did_not_say(without: dict[str, None]) -> None:
+    later = ("notes", "interrupted", "case_states", "sandbox", "judge")
+    written = {key: value for key, value in evaluation_json(evaluation()).items() if key not in later}
+    read = read_evaluation({**written, **without}, run="r", skill=evaluation().skill, students=[], min_lift=None)
+    assert (read.notes, read.interrupted, read.case_states, read.sandbox, read.judge) == ((), False, (), None, None)

@@ -1,0 +1,90 @@
+"""`--require` and `--min-lift`: what meets them, and what is said where they are not met."""
+
+import json
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from report.unit.evaluations import evaluation, report
+from upskill.core.nouns import Evaluation, Verdict
+from upskill.report.json_report import evaluation_json
+from upskill.report.junit import junit_report
+from upskill.report.requirements import not_met_line, requirements
+
+WIDE, NARROW = report(claim="cases like these"), report("kimi", claim="these cases")
+UNDECIDED = report("sonnet", verdict="undecided")
+
+
+def required(of: Evaluation) -> Any:
+    return json.loads(json.dumps(evaluation_json(of)))["required"]
+
+
+def test_helps_on_these_cases_alone_meets_helps_here_and_no_longer_helps() -> None:
+    assert evaluation(WIDE, required="helps").exit_code() == 0
+    assert evaluation(NARROW, required="helps").exit_code() == 1
+    assert evaluation(WIDE, NARROW, required="helps").exit_code() == 1
+    assert evaluation(WIDE, NARROW, required="helps-here").exit_code() == 0
+    assert evaluation(WIDE, UNDECIDED, required="helps-here").exit_code() == 1
+    assert evaluation(NARROW).exit_code() == 0
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [("helps", 0), ("cheaper", 0), ("no difference", 0), ("undecided", 0), ("hurts", 1), ("invalid", 3), (None, 1)],
+)
+def test_no_harm_is_met_by_every_verdict_but_hurts(verdict: Verdict | None, code: int) -> None:
+    found = evaluation(WIDE, replace(UNDECIDED, verdict=verdict), required="no-harm")
+    assert found.exit_code() == code
+    assert required(found)[0]["met"] is (code == 0)
+    assert ("not met: --require no-harm, sonnet" in junit_report(found, ())) is (code > 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "unmet"),
+    [
+        (evaluation(WIDE), []),
+        (evaluation(WIDE, required="helps"), []),
+        (evaluation(UNDECIDED, required="helps"), ["--require helps, sonnet is undecided"]),
+        (
+            evaluation(NARROW, UNDECIDED, required="helps"),
+            [
+                "--require helps, kimi is helped on these cases only (--require helps-here accepts that); "
+                "sonnet is undecided"
+            ],
+        ),
+        (
+            evaluation(replace(UNDECIDED, verdict="invalid"), required="helps-here", min_lift=0.1),
+            [
+                "--require helps-here, sonnet has no verdict",
+                "--min-lift 0.1, sonnet: a lift of at least +10 points is not shown",
+            ],
+        ),
+        (evaluation(replace(WIDE, clears=True), min_lift=0.1), []),
+        (
+            evaluation(replace(WIDE, clears=False), min_lift=0.1),
+            ["--min-lift 0.1, haiku: a lift of +10 points is excluded"],
+        ),
+    ],
+)
+def test_what_is_not_met_is_one_line_with_the_reasons(found: Evaluation, unmet: list[str]) -> None:
+    assert not_met_line(requirements(found)) == (f"not met: {'; '.join(unmet)}" if unmet else "")
+    assert [f"{one['what']}, {one['why']}" for one in required(found) if not one["met"]] == unmet
+
+
+def test_json_says_it_too_where_it_is_met() -> None:
+    assert required(evaluation(WIDE)) == []
+    assert required(evaluation(WIDE, required="helps")) == [{"what": "--require helps", "met": True, "why": None}]
+
+
+def test_in_junit_a_requirement_is_a_test_of_its_own_that_fails_for_the_students_that_do_not_meet_it() -> None:
+    found = evaluation(WIDE, UNDECIDED, required="helps")
+    root = ElementTree.fromstring(junit_report(found, ()))
+    first, second = (suite.find("testcase[@name='--require helps']") for suite in root)
+    assert first is not None
+    assert first.find("failure") is None
+    assert second is not None
+    assert (failure := second.find("failure")) is not None
+    assert failure.get("message") == "not met: --require helps, sonnet is undecided"
+    assert (root.get("tests"), root.get("failures")) == ("2", "1")

@@ -1,0 +1,123 @@
+"""`upskill trigger`: prompts are written, reviewed and saved, models measured, and the result shown."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from generation.engine.trigger_router import Chances, TriggerRouter
+from generation.unit.teaching.trigger_teacher import SKILL, answer, near_miss, should_load
+from provider import Behaviour, Provider, ReceivedRequest
+from typed import Upskill
+
+NUMBERS = range(12)
+
+
+def teacher(asked: ReceivedRequest) -> Behaviour:
+    return Behaviour(text=answer("You label requests" in asked.system, asked.prompt))
+
+
+@pytest.fixture
+def gauge_care(here: Path) -> Path:
+    folder = here / SKILL.name
+    folder.mkdir()
+    text = f"---\nname: {SKILL.name}\ndescription: {SKILL.description}\n---\n{SKILL.body}\n"
+    (folder / "SKILL.md").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def urls() -> Iterator[tuple[str, str]]:
+    """Where a teacher is served, and a router that loads what it should, but for two prompts."""
+    should = {should_load(number) for number in NUMBERS}
+    router = TriggerRouter(skill=SKILL.name, chances={"": Chances(should=1, near=0)}, should=frozenset(should))
+
+    def student(asked: ReceivedRequest) -> Behaviour:
+        prompt = str(asked.body["messages"][1]["content"])
+        router.chances = {"": Chances(should=float("ferry" not in prompt), near=float("poem" in prompt))}
+        return router(asked)
+
+    with Provider(teacher) as one, Provider(student) as other:
+        yield one.url, other.url
+
+
+def test_prompts_are_written_measured_and_shown(
+    upskill: Upskill, here: Path, gauge_care: Path, urls: tuple[str, str]
+) -> None:
+    writes, routes = urls
+    writing = ("trigger", SKILL.name, "--write", "-m", "big", "--base-url", writes)
+    planned = json.loads(upskill(*writing, "--dry-run", "--json", UPSKILL_TRIGGER_PROMPTS="2+10").stdout)
+    assert planned.pop("estimate").keys() == {"calls", "price", "minutes"}
+    assert planned == {
+        "schema": "upskill.triggers_plan/1",
+        "skill": SKILL.name,
+        "writer": {"name": "big", "model": planned["writer"]["model"]},
+        "prompts": "2+10",
+        "path": f"{SKILL.name}/evals/triggers.json",
+    }
+    written = upskill(*writing, UPSKILL_TRIGGER_PROMPTS="2+10")
+    assert written.returncode == 0, written.stderr
+    assert written.stdout.splitlines() == [
+        "12 prompts that should load the skill, 12 near misses; 20 of them held out",
+        f"Saved to {SKILL.name}/evals/triggers.json",
+    ]
+    assert "big writes 24 trigger prompts; about 3 calls" in written.stderr
+    again = upskill("trigger", SKILL.name, "--write", "-m", "big", "--base-url", writes)
+    assert again.returncode == 2
+    assert "already exists" in again.stderr
+    # All of them count, so that it is known which go wrong.
+    path = gauge_care / "evals" / "triggers.json"
+    path.write_text(path.read_text().replace('"use": "learn"', '"use": "held-out"'))
+    student = ("-m", "small", "--base-url", routes)
+    plan = json.loads(upskill("trigger", SKILL.name, *student, "--dry-run", "--json").stdout)
+    assert (plan["prompts"], plan["harness"]) == ({"should_load": 12, "near_miss": 12}, "agent")
+    done = upskill("trigger", SKILL.name, *student)
+    assert done.returncode == 0, done.stderr
+    row = next(line for line in done.stdout.splitlines() if line.startswith("small"))
+    figures = "small alone 92% (60-100) 8% (0-40) 92% (60-100) 0.83 (0.38 to 0.95) undecided"
+    assert " ".join(row.split()) == figures
+    assert "small: 1 prompt should have loaded it and did not" in done.stdout
+    assert "small: 1 prompt loaded it and should not have" in done.stdout
+    assert "next, let the teacher revise the description: upskill generate --description-only" in done.stderr
+    # The same again costs nothing; what is required is not shown.
+    found = upskill("trigger", SKILL.name, *student, "--require", "--json")
+    assert found.returncode == 1, found.stderr
+    result = json.loads(found.stdout)
+    assert (result["schema"], result["triggers_well"], result["bought"]["calls"]) == ("upskill.trigger/1", False, 0)
+    (score,) = result["scores"]
+    assert (score["model"], score["company"], score["verdict"]) == ("small", "alone", "undecided")
+    assert score["recall"]["rate"] == pytest.approx(11 / 12)
+    wrong = {one["prompt"] for one in score["prompts"] if one["should_load"] != bool(one["loads"])}
+    assert wrong == {should_load(3), near_miss(2)}
+    runs = json.loads(upskill("runs", "--json").stdout)
+    assert all("undecided (J 0.83" in run["found"] for run in runs["runs"])
+    assert "is a run of `trigger`" in upskill("report", result["run"]).stderr
+
+
+def test_a_skill_without_prompts_gets_them_first(upskill: Upskill, gauge_care: Path, urls: tuple[str, str]) -> None:
+    writes, routes = urls
+    words = ("trigger", SKILL.name, "-m", "small")
+    teacher = {"UPSKILL_TEACHER": "big", "UPSKILL_TEACHER_BASE_URL": writes}
+    done = upskill(*words, UPSKILL_BASE_URL=routes, **teacher)
+    assert done.returncode in (0, 3), done.stderr
+    asked = f"models are asked at {routes} (UPSKILL_BASE_URL)"
+    assert done.stderr.startswith(f"{asked}\n"), "before anything is sent there"
+    assert (gauge_care / "evals" / "triggers.json").is_file()
+
+
+def test_what_cannot_be_measured_is_refused_before_anything_is_asked(upskill: Upskill, gauge_care: Path) -> None:
+    nobody = upskill("trigger", SKILL.name, "-m", "scripted/x.yaml")
+    assert nobody.returncode == 2
+    assert nobody.stderr.startswith("error: ")
+    (gauge_care / "evals").mkdir()
+    (gauge_care / "evals" / "triggers.json").write_text('[{"prompt": "a", "should_load": true}]')
+    one_kind = upskill("trigger", SKILL.name, "-m", "scripted/x.yaml")
+    assert "has no held-out prompt that is a near miss" in one_kind.stderr
+    (gauge_care / "evals" / "triggers.json").write_text(
+        '[{"prompt": "a", "should_load": true}, {"prompt": "b", "should_load": false}]'
+    )
+    chat = upskill("trigger", SKILL.name, "-m", "scripted/x.yaml", "--harness", "chat")
+    assert "a model cannot load a skill" in chat.stderr
+    assert "auto, agent, codex," in upskill("trigger", "--help").stdout
+    assert upskill("trigger", SKILL.name, "--replace").returncode == 2

@@ -1,1 +1,0 @@
-"""Tests of the room `trials` that need no engine."""
