@@ -14,7 +14,7 @@ from benchmarks.big_skill import write_big_skill
 from upskill.core.nouns import CheckResult, Grade, Scored, Trial, Usage
 from upskill.core.runs.run_folders import RunFolder, create_run
 from upskill.core.settings import resolve_settings
-from upskill.core.trials.request import Requests
+from upskill.core.trials.harness import Requests
 from upskill.evaluation import record, resume
 from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.evaluation.regrade import regrade

@@ -12,7 +12,7 @@ def main() -> None:
     from upskill.core.cases.files import read_skill_cases
     from upskill.core.nouns import Student, TrialPlan
     from upskill.core.skills.skills import read_skill
-    from upskill.core.trials.request import Requests
+    from upskill.core.trials.harness import Requests
 
     folder, repeats = Path(sys.argv[1]), int(sys.argv[2])
     started = time.perf_counter()

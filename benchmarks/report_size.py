@@ -17,7 +17,7 @@ from pathlib import Path
 from upskill.core.nouns import CheckResult, Errored, Grade, Scored, Trial, Usage
 from upskill.core.runs.run_folders import RunFolder, create_run
 from upskill.core.settings import resolve_settings
-from upskill.core.trials.request import Requests
+from upskill.core.trials.harness import Requests
 from upskill.evaluation import resume
 from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.evaluation.record import first_record

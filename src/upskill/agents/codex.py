@@ -8,8 +8,8 @@ from pathlib import Path
 from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, version_of
 from upskill.agents.streams import event_lines, object_in, objects_in, texts_in
 from upskill.core.nouns import Files
-from upskill.core.trials.agent_setup import AgentProgram
 from upskill.core.trials.harness import Harness
+from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import UsageError
 from upskill.sandbox import WORKSPACE, Mount
 

@@ -32,11 +32,9 @@ from upskill.core.models import CallPolicy, MeteredClient, resolve_model
 from upskill.core.nouns import Arm, Case, Check, Errored, Files, Scored, Skill, Student, Trial, TrialPlan, Turn
 from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.skills.skills import read_contents, read_skill
-from upskill.core.trials.agent_setup import AgentProgram, AgentSetup
 from upskill.core.trials.engine import run_trials
 from upskill.core.trials.harness import load_harness
-from upskill.core.trials.trial_limits import TrialLimits
-from upskill.core.trials.trial_run import TrialRun
+from upskill.core.trials.trial_run import AgentProgram, AgentSetup, TrialLimits, TrialRun
 from upskill.errors import EngineError, UsageError
 from upskill.sandbox import Sandbox, SandboxFacts, SandboxSpec, open_sandbox, require_sandbox
 

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from upskill import processes
 from upskill.core.nouns import Arm, Case, Files, Skill, digest_of, harness_info
 from upskill.core.nouns.progress import Progress
-from upskill.core.trials.agent_setup import AgentProgram
-from upskill.core.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Requests
+from upskill.core.trials.trial_run import AgentProgram, TrialLimits
 from upskill.errors import UsageError
 from upskill.sandbox import Limits
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
 
-    from upskill.core.trials.scorer import Find
+    from upskill.core.trials.sample_source import Find
     from upskill.core.trials.trial_run import TrialRun
 
 
@@ -206,7 +205,7 @@ class CodingAgent:
 
     @contextmanager
     def solving(
-        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
+        self, run: "TrialRun", requests: Requests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         """Agents work in sandboxes; none is left open at the end."""
         from upskill.agents.runner import AgentRuns, run_agent

@@ -10,8 +10,8 @@ from pathlib import Path
 from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, version_of
 from upskill.agents.streams import event_lines, native_program, object_in, objects_in, texts_in
 from upskill.core.nouns import Files
-from upskill.core.trials.agent_setup import AgentProgram
 from upskill.core.trials.harness import Harness
+from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import UsageError
 from upskill.processes import find_program
 from upskill.sandbox import Mount

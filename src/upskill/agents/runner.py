@@ -26,14 +26,11 @@ from upskill.agents.streams import Dialect, disagreements, is_printed
 from upskill.agents.traffic import AgentFailed, SkillMarks, Traffic, marks_for, was_cut
 from upskill.core.nouns import Files, Skill
 from upskill.core.nouns.text import whole_characters
-from upskill.core.trials.agent_setup import AgentProgram
-from upskill.core.trials.harness import ArmRequests
-from upskill.core.trials.pending_trial import PendingTrial
+from upskill.core.trials.harness import Requests
+from upskill.core.trials.sample_source import Find, PendingTrial, final_text
 from upskill.core.trials.sandbox_tools import OpenSandboxes, SandboxLost, Threads
-from upskill.core.trials.scorer import Find, final_text
 from upskill.core.trials.skill_use import SkillWatch, marks_of
-from upskill.core.trials.trial_limits import TrialLimits
-from upskill.core.trials.trial_run import TrialRun
+from upskill.core.trials.trial_run import AgentProgram, TrialLimits, TrialRun
 from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
 from upskill.sandbox.profile import PATH, find_interpreter
 
@@ -69,7 +66,7 @@ class _Mounted:
 class AgentRuns:
     """What all trials of a run with one agent share."""
 
-    def __init__(self, adapter: AgentAdapter, run: TrialRun, requests: ArmRequests) -> None:
+    def __init__(self, adapter: AgentAdapter, run: TrialRun, requests: Requests) -> None:
         program = run.trial_limits.setup.program
         if program is None:
             raise ValueError(f"{adapter.name}: no program was found for it")

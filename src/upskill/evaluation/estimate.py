@@ -20,8 +20,8 @@ from upskill.core.runs.run_folders import RunFolder
 from upskill.core.runs.run_summaries import runs_in
 from upskill.core.runs.trial_log import emptied
 from upskill.core.settings import Settings
-from upskill.core.trials.request import Requests
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.harness import Requests
+from upskill.core.trials.trial_run import TrialLimits
 from upskill.errors import UpskillError
 from upskill.report.wording import dollars
 

@@ -22,12 +22,10 @@ from upskill.core.settings import Settings
 from upskill.core.skills.git_version import NO_CASE_CHANGES, CaseChanges
 from upskill.core.skills.skill_meta import cases_written_for
 from upskill.core.skills.skills import read_contents, read_skill
-from upskill.core.trials.agent_setup import AgentSetup
-from upskill.core.trials.harness import agent_limits, load_agent
+from upskill.core.trials.harness import Requests, agent_limits, load_agent
 from upskill.core.trials.judge import judge_for, needed_judge
 from upskill.core.trials.measure import Experiment
-from upskill.core.trials.request import Requests
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.trial_run import AgentSetup, TrialLimits
 from upskill.errors import UsageError, WindowExceeded
 from upskill.evaluation.check_cases import (
     AdmittedCases,

@@ -15,9 +15,9 @@ from upskill.core.runs.own_runs import settings_record
 from upskill.core.runs.records import CaseReference, RunRecord, now
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.settings import ResolvedSettings
-from upskill.core.trials.agent_setup import AgentProgram
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity
+from upskill.core.trials.trial_run import AgentProgram
 from upskill.evaluation.prepare import PreparedEvaluation
 from upskill.report.json_report import evaluation_json
 from upskill.sandbox import SandboxFacts

@@ -14,7 +14,7 @@ from upskill.core.models.teacher_answers import REPAIRS, TeacherUnusable
 from upskill.core.nouns import DEFAULT_HARNESS, Purchase, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.core.settings import Settings
 from upskill.core.trials.harness import load_harness
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.trial_run import TrialLimits
 from upskill.evaluation.estimate import (
     EXPECTED_ANSWER_TOKENS,
     EXPECTED_SHARE,

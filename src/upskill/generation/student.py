@@ -12,8 +12,8 @@ from upskill.core.nouns import Case, Skill, estimate_tokens, harness_info
 from upskill.core.nouns.harness import choose_harness
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skill_meta import Aptitude
-from upskill.core.trials.request import Requests
-from upskill.core.trials.tool_specs import TOOLS
+from upskill.core.trials.harness import Requests
+from upskill.core.trials.trajectory import TOOLS
 from upskill.errors import ProviderError, WindowExceeded
 from upskill.evaluation.prepare import MOST_ESTIMATE_ERROR
 from upskill.generation.draft import BODY_TOKENS, Draft

@@ -23,7 +23,7 @@ from upskill.core.nouns.text import on_one_line
 from upskill.core.settings import Origin, ResolvedSettings, Settings, settings_from
 from upskill.core.trials.harness import agent_limits, load_harness
 from upskill.core.trials.judge import judge_endpoint
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.trial_run import TrialLimits
 from upskill.errors import UsageError
 from upskill.sweep.files import SweepFolder
 from upskill.sweep.manifest import ListedSkill, Manifest, listed_skills, read_manifest, with_folder

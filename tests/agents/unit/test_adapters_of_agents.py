@@ -10,7 +10,7 @@ from upskill.agents.claude_code import ClaudeCode
 from upskill.agents.codex import Codex
 from upskill.agents.harness import AgentAdapter, Launch
 from upskill.agents.opencode import CONFIG, PROMPT, OpenCode
-from upskill.core.trials.agent_setup import AgentProgram
+from upskill.core.trials.trial_run import AgentProgram
 
 PROGRAM = AgentProgram(path=Path("/usr/bin/agent"), version="1.0", mounts=(), command="/opt/agent")
 PROMPTS = ["-x", "--help me", "/compact", "$zebra go", "@notes.txt", "two\n\nlines", 'a "quoted" 007', ""]

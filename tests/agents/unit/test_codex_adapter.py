@@ -6,7 +6,7 @@ from pathlib import Path
 
 from upskill.agents.codex import Codex
 from upskill.agents.harness import Launch
-from upskill.core.trials.agent_setup import AgentProgram
+from upskill.core.trials.trial_run import AgentProgram
 
 PROGRAM = AgentProgram(path=Path("/bin/codex"), version="1", mounts=(), command="/opt/codex/bin/codex")
 

@@ -7,7 +7,7 @@ import pytest
 from upskill.agents.codex import Codex
 from upskill.agents.harness import find_agent
 from upskill.core.trials.harness import agent_limits
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.trial_run import TrialLimits
 from upskill.errors import UsageError
 
 FAKE = "#!/bin/sh\necho codex-cli 1.2.3\n"

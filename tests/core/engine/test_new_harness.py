@@ -14,7 +14,7 @@ from upskill.core.nouns import HARNESSES, Case, HarnessInfo, PlannedTrial, Stude
 from upskill.core.runs.records import read_run
 from upskill.core.settings import resolve_settings
 from upskill.core.skills.skills import read_skill
-from upskill.core.trials.request import Requests
+from upskill.core.trials.harness import Requests
 from upskill.errors import SettingsError, UsageError
 from upskill.evaluation.prepare import EvaluationOrder, prepare
 from upskill.evaluation.report import read_report

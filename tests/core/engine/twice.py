@@ -5,14 +5,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.core.nouns import Arm, Case, Skill
-from upskill.core.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness
-from upskill.core.trials.trial_limits import TrialLimits
-from upskill.core.trials.trial_run import TrialRun
+from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Harness, Requests
+from upskill.core.trials.trial_run import TrialLimits, TrialRun
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Generate, Solver, TaskState
 
-    from upskill.core.trials.scorer import Find
+    from upskill.core.trials.sample_source import Find
 
 
 class Twice:
@@ -31,7 +30,7 @@ class Twice:
 
     @contextmanager
     def solving(
-        self, run: TrialRun, requests: ArmRequests, *, began: Callable[[], None]
+        self, run: TrialRun, requests: Requests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         from inspect_ai.model import ChatMessageUser
         from inspect_ai.solver import solver

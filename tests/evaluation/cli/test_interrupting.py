@@ -7,7 +7,7 @@ import time
 
 PROGRAM = """
 import asyncio, time
-from upskill.core.trials.interrupt import second_interrupt_ends_at_once
+from upskill.core.trials.engine import second_interrupt_ends_at_once
 
 async def work():
     arm()

@@ -9,7 +9,7 @@ from made_runs import record
 from upskill.core.nouns import Case, Check, Skill, Student, TrialPlan
 from upskill.core.runs.records import RunRecord
 from upskill.core.runs.run_folders import create_run
-from upskill.core.trials.request import Requests
+from upskill.core.trials.harness import Requests
 from upskill.evaluation.estimate import PlanEstimate, estimate_plan, seconds_per_call
 
 STUDENT = Student(name="local", model="openai-api/local/x", endpoint="http://localhost:8080/v1")

@@ -14,7 +14,7 @@ from core.sandbox.test_command_checks import run_check
 from in_sandbox import Open
 from upskill.core.nouns import Case
 from upskill.core.trials.sandbox_tools import AnswerFiles, SandboxTools, Threads
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.trial_run import TrialLimits
 from upskill.sandbox import FileRefused, Limits, Sandbox, SandboxSpec, SandboxSpent, SandboxUnavailable
 from upskill.sandbox.bubblewrap import open_bubblewrap
 from upskill.sandbox.memory_use import MemoryPool

@@ -14,14 +14,12 @@ import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.core.nouns import Arm, Files, Skill
-from upskill.core.trials.harness import ArmRequests
-from upskill.core.trials.pending_trial import PendingTrial
+from upskill.core.trials.harness import Requests
+from upskill.core.trials.sample_source import Find, PendingTrial
 from upskill.core.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
-from upskill.core.trials.scorer import Find
 from upskill.core.trials.skill_use import SKILL_FILE, Marks, OtherMark, OtherMarks, SkillWatch, marks_of
-from upskill.core.trials.tool_specs import KNOWN_TOOLS, TOOLS
-from upskill.core.trials.trajectory import trajectory_of
-from upskill.core.trials.trial_limits import SKILLS, TrialLimits, skill_folder
+from upskill.core.trials.trajectory import KNOWN_TOOLS, TOOLS, trajectory_of
+from upskill.core.trials.trial_run import SKILLS, TrialLimits, skill_folder
 from upskill.sandbox import FileRefused, SandboxSpec
 
 _TOOL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -49,7 +47,7 @@ class SandboxSetup:
 
     def __init__(
         self,
-        requests: ArmRequests,
+        requests: Requests,
         *,
         contents: Mapping[str, Files],
         trial_limits: TrialLimits,

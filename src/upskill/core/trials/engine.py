@@ -6,19 +6,21 @@ Knows nothing about what becomes of the trials: each is handed to `record` as it
 import logging
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from upskill.core.models.client import as_outside_a_notebook
 from upskill.core.nouns import Outage, RunEnd, Student, Trial, harness_info
-from upskill.core.trials.interrupt import second_interrupt_ends_at_once
-from upskill.core.trials.request import Requests
+from upskill.core.trials.harness import Requests
 from upskill.core.trials.trial_run import TrialRun
-from upskill.errors import EngineError
+from upskill.errors import EXIT_INTERRUPTED, EngineError
 from upskill.interruption import interrupt, run_interruptibly
 
 if TYPE_CHECKING:
@@ -26,8 +28,42 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
     from inspect_ai.solver import Solver
 
-    from upskill.core.trials.sample_source import PlannedSource
-    from upskill.core.trials.scorer import Find
+    from upskill.core.trials.sample_source import Find, PlannedSource
+
+
+@contextmanager
+def second_interrupt_ends_at_once() -> Iterator[Callable[[], None]]:
+    """Hands out `arm`, to be called once the engine's event loop runs and has put its own handler in place.
+
+    The first interrupt after that goes to that handler, which ends the run in good order; the second ends the process
+    with exit code 130 within the same moment. Until the block ends, the closing table included, this stays armed.
+    Outside the main thread, where no handler can be set, nothing changes.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    first, presses = before, 0
+
+    def arm() -> None:
+        nonlocal first
+        current = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or current is on_interrupt:
+            return
+        first = current
+        signal.signal(signal.SIGINT, on_interrupt)
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal presses
+        presses += 1
+        if presses > 1:
+            os.write(2, b"\ninterrupted twice: stopped at once\n")
+            os._exit(EXIT_INTERRUPTED)
+        if callable(first):
+            first(number, frame)
+
+    try:
+        yield arm
+    finally:
+        if signal.getsignal(signal.SIGINT) is on_interrupt:
+            signal.signal(signal.SIGINT, before)
 
 
 def run_trials(run: TrialRun) -> RunEnd:
@@ -71,9 +107,7 @@ class _StudentTasks:
     def task(self, number: int, student: Student, solver_for: "Callable[[Find], Solver]") -> "Task":
         from inspect_ai import Task
 
-        from upskill.core.trials.claiming import unless_bought_elsewhere
-        from upskill.core.trials.sample_source import PlannedSource
-        from upskill.core.trials.scorer import graded
+        from upskill.core.trials.sample_source import PlannedSource, graded, unless_bought_elsewhere
 
         run = self._run
         model = run.client.open(

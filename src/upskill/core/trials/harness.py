@@ -1,23 +1,35 @@
-"""What a harness is: how students are asked and work, and what of that makes the identity of a trial."""
+"""What a harness is: how students are asked and work. What it sees and who it is identify a trial."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from upskill.core.nouns import HARNESSES, Arm, Case, Price, Skill, harness_info
+from upskill.core.nouns import (
+    DEFAULT_HARNESS,
+    HARNESSES,
+    Arm,
+    Case,
+    PlannedTrial,
+    Price,
+    Skill,
+    Student,
+    digest_of,
+    harness_info,
+)
 from upskill.core.nouns.progress import Progress
-from upskill.core.trials.agent_setup import AgentProgram
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.trial_run import AgentProgram, TrialLimits
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
 
-    from upskill.core.trials.scorer import Find
+    from upskill.core.trials.sample_source import Find
     from upskill.core.trials.trial_run import TrialRun
 
 
@@ -49,19 +61,6 @@ class Request:
     prompt: str
 
 
-class ArmRequests(Protocol):
-    """What a student is told, and which skill it can reach, by case and arm."""
-
-    def render(self, case: Case, arm: Arm) -> Request:
-        """What the student is told in one trial."""
-
-    def skill_in(self, arm: Arm) -> Skill | None:
-        """The skill whose files lie in the sandbox of this arm; `None` where none does."""
-
-    def forces(self, arm: Arm) -> bool:
-        """Whether the student of this arm is made to load its skill."""
-
-
 class Effort(NamedTuple):
     """What trials take: answers of the model in each, and tokens of all of them."""
 
@@ -77,7 +76,7 @@ class Effort(NamedTuple):
 class Harness(Protocol):
     """How students are asked and work. The arms may differ by the skill and by nothing else.
 
-    Its name, its arms and what it needs stand in `domain/harness.py`.
+    Its name, its arms and what it needs stand in `core/nouns/harness.py`.
     """
 
     @property
@@ -99,7 +98,7 @@ class Harness(Protocol):
         """What else can change an answer, as plain values: tools, limits, files of the case by their digest."""
 
     def solving(
-        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
+        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
     ) -> "AbstractContextManager[Callable[[Find], Solver]]":
         """What makes the engine's solver for a student, as long as it lasts; what it opened is closed at the end.
 
@@ -178,3 +177,90 @@ def skill_block(skill: Skill, *, folder: str | None = None) -> str:
     """A skill between two tags, with the folder of its files if the student can reach them."""
     attribute = "" if folder is None else f' folder="{folder}"'
     return f'<skill name="{skill.name}"{attribute}>\n{skill.body.strip()}\n</skill>'
+
+
+class Requests:
+    """The requests of an evaluation of one skill. What the arms say is rendered and digested once."""
+
+    def __init__(
+        self,
+        skill: Skill,
+        *,
+        previous: Skill | None = None,
+        harness: str = DEFAULT_HARNESS,
+        trial_limits: TrialLimits | None = None,
+    ) -> None:
+        """`previous` is an older version of the skill, where two versions are compared. Agents work under
+        `trial_limits`.
+        """
+        self.harness = load_harness(harness)
+        self._trial_limits = trial_limits or TrialLimits()
+        self._arms = self.harness.arms(skill, previous=previous, trial_limits=self._trial_limits)
+        self._request_digests: dict[tuple[Arm, CaseRequest, str | None], str] = {}
+        self._cases: dict[int, tuple[Case, CaseRequest]] = {}
+
+    def render(self, case: Case, arm: Arm) -> Request:
+        """What the student is told in one trial."""
+        return Request(system=self._system(case, arm), prompt=self._shown(case).prompt)
+
+    def _system(self, case: Case, arm: Arm) -> str:
+        """What the student is told first. In the ceiling arm the passage stands where a skill would, in any harness."""
+        if arm != "ceiling":
+            return self._arms[arm].system
+        return f"{self._arms['baseline'].system}\n\n{passage_block(case)}"
+
+    def _shown(self, case: Case) -> CaseRequest:
+        if not case.files:
+            return self.harness.show(case)
+        # Asked for every trial of every plan, and files can be large. The case is kept, so its number stays its own.
+        if id(case) not in self._cases:
+            self._cases[id(case)] = case, self.harness.show(case)
+        return self._cases[id(case)][1]
+
+    def skill_in(self, arm: Arm) -> Skill | None:
+        """The skill whose files lie in the sandbox of this arm; `None` where none does."""
+        return None if arm == "ceiling" else self._arms[arm].skill
+
+    def forces(self, arm: Arm) -> bool:
+        """Whether the student of this arm is made to load its skill."""
+        return arm != "ceiling" and self._arms[arm].forced
+
+    def trial_id(self, planned: PlannedTrial, student: Student) -> str:
+        """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
+        case, arm = planned.case, planned.arm
+        key = arm, self._shown(case), case.passage if arm == "ceiling" else None
+        request = self._request_digests.get(key)
+        if request is None:
+            request = digest_of(self._seen(case, arm))
+            self._request_digests[key] = request
+        # Joined as plain text: this is done for every trial of every plan.
+        whole = f"{request}/{_student_digest(student, self.harness.version)}/{planned.repeat}"
+        return hashlib.sha256(whole.encode("ascii")).hexdigest()
+
+    def _seen(self, case: Case, arm: Arm) -> dict[str, object]:
+        shown = self._shown(case)
+        seen = {
+            "system": digest_of(self._system(case, arm)),
+            "prompt": shown.prompt,
+            **self.harness.identity(self._trial_limits, files=shown.files),
+        }
+        if (skill := self.skill_in(arm)) is not None:
+            seen["skill"] = [[file.path, file.sha256, file.executable] for file in skill.files]
+            if self._trial_limits.setup.program is not None:
+                seen["name"] = skill.name  # of its folder, if its text has none: an agent lists it so
+        if self.forces(arm):
+            seen["forced"] = True
+        return seen
+
+
+@cache
+def _student_digest(student: Student, harness: str) -> str:
+    return digest_of(
+        {
+            "harness": harness,
+            "model": student.model,
+            "endpoint": student.endpoint,
+            "temperature": student.temperature,
+            "max_output_tokens": student.max_output_tokens,
+        }
+    )

@@ -27,11 +27,10 @@ from upskill.core.runs.trial_log import collector_paused
 from upskill.core.runs.trial_store import Reserving, SqliteStore, TrialStore, default_store_path
 from upskill.core.settings import Settings
 from upskill.core.trials.engine import run_trials
+from upskill.core.trials.harness import Requests
 from upskill.core.trials.judge import grade_without_asking, grading_context, identity, with_judge
-from upskill.core.trials.request import Requests
 from upskill.core.trials.schedule import ResumedSchedule
-from upskill.core.trials.trial_limits import TrialLimits
-from upskill.core.trials.trial_run import Schedule, TrialRun
+from upskill.core.trials.trial_run import Schedule, TrialLimits, TrialRun
 from upskill.redaction import redactor_from
 from upskill.sandbox import Sandbox, SandboxFacts, SandboxSpec, SandboxUnavailable
 

@@ -1,23 +1,193 @@
-"""Feeds one student's trials to the engine in planned order, and turns what comes back into trials."""
+"""Feeds one student's trials to the engine in planned order, and turns what comes back into trials.
+
+A trial waits while another evaluation buys the same one. What a student left is graded by a function that is handed in,
+whatever the harness."""
 
 import re
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
+import anyio
+import anyio.to_thread
 from inspect_ai import SampleSource
+from inspect_ai._util.working import report_sample_waiting_time
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
-from inspect_ai.model import ChatMessageSystem, ChatMessageUser
-from inspect_ai.solver import TaskState
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, ModelOutput
+from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from upskill.core.models import MeteredClient
-from upskill.core.nouns import Errored, PlannedTrial, Student, Trial, Turn
+from upskill.core.models import Bill, MeteredClient, NoAnswer, Purpose, billing
+from upskill.core.nouns import (
+    Answer,
+    Arm,
+    Case,
+    CheckResult,
+    Errored,
+    Fault,
+    Files,
+    Grade,
+    PlannedTrial,
+    SkillUse,
+    Student,
+    Trial,
+    Turn,
+    Usage,
+)
+from upskill.core.nouns.answer import Trajectory
+from upskill.core.nouns.answer_schemas import without_thinking
+from upskill.core.nouns.text import whole_characters
+from upskill.core.trials.harness import Requests
 from upskill.core.trials.outcome import Ending, outcome_of
-from upskill.core.trials.pending_trial import OpenTurn, PendingTrial
-from upskill.core.trials.request import Requests
-from upskill.core.trials.scorer import final_text
-from upskill.core.trials.trial_run import Schedule
+from upskill.core.trials.trial_run import Schedule, TrialRun
+from upskill.sandbox import SandboxGone, SandboxUnavailable
+
+
+@dataclass(slots=True)
+class OpenTurn:
+    """A turn that has begun, with the trials of it that have ended."""
+
+    turn: Turn
+    trials: dict[Arm, Trial] = field(default_factory=dict)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether every arm has its trial."""
+        return len(self.trials) == len(self.turn.arms)
+
+
+@dataclass(slots=True)
+class PendingTrial:
+    """Filled in by the harness and the grader, read when the engine says that the trial has ended."""
+
+    planned: PlannedTrial
+    id: str
+    turn: OpenTurn
+    found: Trial | None = None
+    """The trial as another evaluation bought it, while this one waited."""
+    bill: Bill | None = None
+    grade: Grade | None = None
+    check_crash: str | None = None
+    check_fault: Fault = "check"
+    files: Files = field(default_factory=dict)
+    """What a student with tools left in its working folder."""
+    removed: tuple[str, ...] = ()
+    """Files of the case that are gone from there."""
+    files_refused: str | None = None
+    """Why nothing was taken from there: too many files, or too large ones."""
+    skill_use: SkillUse | None = None
+    turns: int = 0
+    tool_calls: int | None = None
+    trajectory: Trajectory | None = None
+    """What a student with tools did; `None` where it has none."""
+    ran_out: Literal["turn", "token", "load", "memory"] | None = None
+    """What ended it; `load`: the skill was loaded, and nothing more was to be measured."""
+    sandbox_lost: str | None = None
+    outside: tuple[str, ...] = ()
+    """Addresses that a coding agent tried to reach, and was refused."""
+    agent_failed: str | None = None
+    """Why a coding agent measured nothing: it crashed, was killed, or did not list the skill."""
+    agent_hung: str | None = None
+    """Set where the trial was ended while it was the coding agent's turn to act, and not its model's."""
+
+    @property
+    def usage(self) -> Usage:
+        """What its calls consumed; nothing is known before the first answer."""
+        bill = self.bill
+        if bill is None or not bill.answers:
+            return Usage()
+        return Usage(input_tokens=bill.input_tokens, output_tokens=bill.output_tokens, cost=bill.cost)
+
+    @contextmanager
+    def billed(self) -> Iterator[None]:
+        """Every call within is on the bill of this trial."""
+        one = self.planned
+        with billing(Purpose(role="student", arm=one.arm, case_id=one.case.id, repeat=one.repeat)) as self.bill:
+            yield
+
+
+Grader = Callable[[Case, Answer], Grade]
+Find = Callable[[TaskState], PendingTrial]
+
+
+def final_text(output: ModelOutput) -> str:
+    """What checks look at: the answer without the thinking. Text that is still thinking at its end is no answer."""
+    text = without_thinking(output.choices[0].message.text) if output.choices else ""
+    # A lone surrogate cannot be stored: what is graded is what is kept.
+    return whole_characters(text)
+
+
+@scorer(metrics=[accuracy()])
+def graded(find: Find, grade: Grader) -> Scorer:
+    """Grade the final text, never the thinking, and the files, with the function that was handed in."""
+
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the engine's signature
+        pending = find(state)
+        if pending.found is not None:
+            return Score(value=0, explanation="asked and graded by another evaluation")
+        answer = Answer(
+            text=final_text(state.output),
+            files=pending.files,
+            removed=pending.removed,
+            trajectory=pending.trajectory,
+            turns=pending.turns or None,
+            tokens=pending.usage.tokens,
+        )
+        if pending.files_refused is not None:
+            # The student's own doing, so it is a failed answer and no fault of a check.
+            pending.grade = Grade(results=(CheckResult(kind="files", passed=False, saw=pending.files_refused),))
+        else:
+            try:
+                # Off the event loop: a slow check must not make the calls in flight miss their deadlines.
+                pending.grade = await anyio.to_thread.run_sync(grade, pending.planned.case, answer)
+            except NoAnswer as error:
+                # The judge's endpoint failed, or a cap was reached: no fault of the check.
+                pending.check_crash, pending.check_fault = f"the judge: {error}", error.fault
+                raise
+            except (SandboxUnavailable, SandboxGone) as error:
+                pending.check_crash, pending.check_fault = f"{type(error).__name__}: {error}", "sandbox"
+                raise
+            except Exception as error:
+                pending.check_crash = f"{type(error).__name__}: {error}"
+                raise
+        return Score(
+            value=int(pending.grade.passed),
+            answer=answer.text,
+            explanation="\n".join(f"{result.kind}: {result.saw}" for result in pending.grade.results),
+        )
+
+    return score
+
+
+LOOK_SECONDS = 0.25
+LONGEST_WAIT_SECONDS = 600.0
+"""After that the trial is bought here as well: whoever is buying it may hang."""
+
+
+@solver
+def unless_bought_elsewhere(buy: Solver, find: Find, run: TrialRun, student: Student) -> Solver:
+    """Claim a trial, then buy it, unless it was bought elsewhere meanwhile."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        pending = find(state)
+        if run.claims is not None:
+            trial = student, pending.planned, pending.id
+            began = time.monotonic()
+            while not run.claims.claim(*trial) and time.monotonic() - began < LONGEST_WAIT_SECONDS:
+                await anyio.sleep(LOOK_SECONDS)
+            # What a student with tools has of its own time is not spent by waiting.
+            report_sample_waiting_time(time.monotonic() - began)
+            if await anyio.to_thread.run_sync(partial(run.claims.was_bought_elsewhere, *trial)):
+                pending.found = run.recall(*trial)
+        return state if pending.found is not None else await buy(state, generate)
+
+    return solve
+
 
 Record = Callable[[Trial], None]
 Recall = Callable[[PlannedTrial, str], Trial | None]

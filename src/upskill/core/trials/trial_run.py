@@ -1,14 +1,104 @@
-"""What the engine is given to run a plan. Who decides which turn comes next, and why, is not known here."""
+"""What the engine is given to run a plan, and what a student with tools works under, the same in every arm.
+
+Who decides which turn comes next, and why, is not known here."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from upskill.core.models import Endpoint, MeteredClient
 from upskill.core.nouns import Answer, Arm, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan, Turn
-from upskill.core.trials.trial_limits import TrialLimits
-from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
+from upskill.core.nouns.text import estimated_tokens
+from upskill.sandbox import Limits, Mount, Sandbox, SandboxSpec, open_sandbox
+
+_ENTRY_CHARACTERS = 50
+"""Of one skill in a list, beside its name and its description: a path, or tags around both."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentProgram:
+    """An agent as it is installed on this machine, and how a sandbox sees it."""
+
+    path: Path
+    """What was found on the search path, or named by the setting `agent_bin`."""
+    version: str
+    mounts: tuple[Mount, ...]
+    """Its files, read-only."""
+    command: str
+    """The program to start, by its path inside."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentSetup:
+    """Who the student is besides its model, and which skills lie beside the one that is measured: equal in all arms."""
+
+    program: AgentProgram | None = None
+    """The coding agent; `None` for a harness of ours."""
+    others: tuple[Skill, ...] = ()
+    """Skills that are offered in every arm, the baseline too."""
+    bundled: bool = False
+    """Whether the skills that come with the agent are offered as well."""
+
+    def identity(self) -> dict[str, object]:
+        """What of this can change an answer, as plain values. Nothing where nothing was asked for."""
+        known: dict[str, object] = {
+            "agent": None if self.program is None else self.program.version,
+            "others": [[skill.name, skill.digest] for skill in self.others],
+            "bundled": self.bundled,
+        }
+        return {name: value for name, value in known.items() if value}
+
+    @property
+    def listing_tokens(self) -> int:
+        """Estimated tokens of the list of other skills, which every request carries."""
+        listed = sum(len(skill.name) + len(skill.description) + _ENTRY_CHARACTERS for skill in self.others)
+        return estimated_tokens(listed)
+
+
+SKILLS = "/skills"
+"""Where skills lie in a sandbox, for those who have one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialLimits:
+    """The limits of one trial. Who runs into one has failed; nothing went wrong."""
+
+    turns: int = 30
+    """Answers of the model, those that call tools included."""
+    tokens: int = 200_000
+    """In and out together, over all its calls."""
+    seconds: int = 600
+    """Of work: waiting for a provider that is busy is not counted."""
+    command_seconds: int = 60
+    """One command line."""
+    output_characters: int = 16_000
+    """Of a tool's result; what is longer loses its middle."""
+    files: int = 500
+    """New and changed files that a student may leave."""
+    file_bytes: int = 5 * 2**20
+    """Those files together."""
+    confined: bool = True
+    """`False` where a person asked for no sandbox."""
+    place: Limits = field(default_factory=Limits)
+    """What everything in the sandbox may use together."""
+    setup: AgentSetup = field(default_factory=AgentSetup)
+    """The coding agent and the other skills."""
+    stop_at_load: bool = False
+    """End an answer as soon as the skill is loaded: for who measures only whether it is."""
+
+    def identity(self) -> dict[str, object]:
+        """What of this can change an answer, as plain values."""
+        limits = asdict(replace(self, setup=AgentSetup()))
+        del limits["setup"]
+        if not self.stop_at_load:  # as in trials of before there was one
+            del limits["stop_at_load"]
+        return {"limits": limits, **self.setup.identity()}
+
+
+def skill_folder(skill: Skill, trial_limits: TrialLimits) -> str:
+    """Where a student finds a skill. Without a sandbox there is no root of its own, so it lies beside its folder."""
+    return f"{SKILLS}/{skill.name}" if trial_limits.confined else f"..{SKILLS}/{skill.name}"
 
 
 class Schedule(Protocol):

@@ -184,7 +184,7 @@ def test_a_trial_that_has_no_utf_8_is_not_kept_and_stops_nothing(path: Path) -> 
 
 
 def test_another_repeat_is_another_identity_so_that_a_stored_trial_is_never_a_new_repeat(path: Path) -> None:
-    from upskill.core.trials.request import (
+    from upskill.core.trials.harness import (
         Requests,  # here, because processes that tests start with this module need not load it
     )
 

@@ -10,9 +10,8 @@ import pytest
 import upskill
 from upskill.core.nouns import HARNESSES, Case, Skill, harness_info
 from upskill.core.nouns.harness import choose_harness
-from upskill.core.trials.harness import load_harness
-from upskill.core.trials.request import Requests
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.harness import Requests, load_harness
+from upskill.core.trials.trial_run import TrialLimits
 from upskill.errors import UsageError
 
 SKILL = Skill(name="thing", description="Does a thing.", body="The port is 7413.", digest="d1")
@@ -20,7 +19,7 @@ CASE = Case(id="port", prompt="Which port?", checks=(), files={"in.txt": b"12"})
 SRC = Path(upskill.__file__).parent
 OTHER_MEANINGS = (
     *("traces/", "agents/", "generation/draft.py"),
-    *("core/nouns/trial.py", "core/trials/sample_source.py", "core/trials/agent_setup.py", "core/runs/own_runs.py"),
+    *("core/nouns/trial.py", "core/trials/sample_source.py", "core/trials/trial_run.py", "core/runs/own_runs.py"),
     *("trigger/command.py", "share/evidence.py", "lint/specification.py", "share/copies.py"),
 )
 """There `chat` is a kind of recording, and `agent` is who speaks in one, a fault, a key, or a word for people.

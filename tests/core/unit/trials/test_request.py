@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from upskill.core.nouns import Arm, Case, Check, PlannedTrial, Skill, SkillFile, Student, TrialPlan
-from upskill.core.trials.agent_setup import AgentSetup
-from upskill.core.trials.harness import load_harness
-from upskill.core.trials.request import Requests
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.harness import Requests, load_harness
+from upskill.core.trials.trial_run import AgentSetup, TrialLimits
 from upskill.sandbox import Limits
 
 FRAME = load_harness("chat").frame

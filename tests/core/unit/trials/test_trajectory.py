@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from upskill.core.nouns.answer import MOST_CALLS, MOST_CHARACTERS, MOST_TOTAL_CHARACTERS, ToolCall
-from upskill.core.trials.tool_specs import KNOWN_TOOLS, TOOLS
-from upskill.core.trials.trajectory import KnownTool, TrajectoryBuilder
+from upskill.core.trials.trajectory import KNOWN_TOOLS, TOOLS, KnownTool, TrajectoryBuilder
 
 EXEC = {"exec_command": KnownTool(kind="shell", argument="cmd", folder="workdir")}
 

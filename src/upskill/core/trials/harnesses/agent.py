@@ -10,14 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from upskill.core.nouns import Arm, Case, Skill, digest_of
-from upskill.core.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, read_words, skill_block
-from upskill.core.trials.tool_specs import TOOLS
-from upskill.core.trials.trial_limits import TrialLimits, skill_folder
+from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Harness, Requests, read_words, skill_block
+from upskill.core.trials.trajectory import TOOLS
+from upskill.core.trials.trial_run import TrialLimits, skill_folder
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
 
-    from upskill.core.trials.scorer import Find
+    from upskill.core.trials.sample_source import Find
     from upskill.core.trials.trial_run import TrialRun
 
 EXPECTED_TURNS = 6
@@ -69,7 +69,7 @@ class Agent:
 
     @contextmanager
     def solving(
-        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
+        self, run: "TrialRun", requests: Requests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         """Students work in sandboxes; none is left open at the end."""
         from upskill.core.trials.agent_loop import SandboxSetup, work

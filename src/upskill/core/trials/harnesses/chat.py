@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.core.nouns import Arm, Case, Skill
-from upskill.core.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, read_words, skill_block
-from upskill.core.trials.trial_limits import TrialLimits
+from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Harness, Requests, read_words, skill_block
+from upskill.core.trials.trial_run import TrialLimits
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Generate, Solver, TaskState
 
-    from upskill.core.trials.scorer import Find
+    from upskill.core.trials.sample_source import Find
     from upskill.core.trials.trial_run import TrialRun
 
 
@@ -55,7 +55,7 @@ class Chat:
 
     @contextmanager
     def solving(
-        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
+        self, run: "TrialRun", requests: Requests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         """Put the question through the metered client."""
         from inspect_ai.solver import solver
