@@ -292,7 +292,6 @@ def _show(
     from upskill.core.runs.own_runs import resume_command
     from upskill.core.runs.run_folders import evaluation_in
     from upskill.evaluation.output import show_every_case
-    from upskill.generation.description import show_described
     from upskill.generation.words import generated_json, show_generated
     from upskill.report.next_step import step_after_generate
 
@@ -308,12 +307,8 @@ def _show(
             description=generated.description is not None,
         )
         after = next_lines(step, run=generated.run)
-        out, taken = console(), rows_on_stderr(after)
-        if generated.description is not None:
-            revision = generated.description
-            show_described(generated, revision, out, required=required, taken=taken, every_note=verbose)
-        else:
-            show_generated(generated, out, required=required, taken=taken, every_note=verbose)
+        taken = rows_on_stderr(after)
+        show_generated(generated, console(), required=required, taken=taken, every_note=verbose)
         if verbose and generated.evaluation is not None:
             held_out = evaluation_in(Path(generated.run))
             show_every_case(generated.evaluation, held_out)

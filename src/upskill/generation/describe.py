@@ -1,275 +1,248 @@
 """Revises only the description of a skill: on practice prompts, and kept only if held-out prompts show it to be better.
 
-The body and all other files stay byte for byte. Every answer of a teacher, and what every description did, is saved
-when it is there; a resumed run finds it again. The gate is that of other revisions: better on new prompts for at least
-one model, worse for none."""
+Everything is read, checked and priced before anything is spent. The body and all other files stay byte for byte. Every
+answer of a teacher, and what every description did, is saved when it is there; a resumed run finds it again."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
-from upskill.core.cases.prompts import read_trigger_file, triggers_text
-from upskill.core.models import Ask
-from upskill.core.models.teacher_answers import TeacherUnusable
-from upskill.core.nouns.text import count, shortened
-from upskill.core.nouns.trigger import PromptTally, TriggerPrompt, TriggerScore
+from upskill.core.cases.prompts import read_skill_triggers, read_trigger_file, triggers_text
+from upskill.core.nouns.progress import SILENT, Progress
+from upskill.core.nouns.skill import SKILL_FILE
+from upskill.core.nouns.text import count, on_one_line, shortened
+from upskill.core.nouns.trigger import TriggerPrompt, TriggerScore
 from upskill.core.runs.records import first_problem, record_text
 from upskill.core.runs.run_folders import run_folder_at
+from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
-from upskill.core.statistics import level_after
-from upskill.core.statistics.looks import ordinal
-from upskill.errors import EngineError, ProviderError
-from upskill.evaluation.triggering import measure_triggering
-from upskill.generation.describe_plan import held_out_of, practice_of, prepare_description
+from upskill.core.statistics import FEWEST_CASES
+from upskill.errors import EngineError, ProviderError, UsageError
+from upskill.evaluation.estimate import Estimate, total_estimate
+from upskill.evaluation.triggering import PreparedTriggering, measure_triggering, prepare_triggering
 from upskill.generation.description import (
-    TriedDescription,
-    compare_descriptions,
-    comparison_words,
-    describe_better,
+    DescriptionProof,
+    RefinedDescription,
+    TriggerMeasurement,
+    prove_description,
+    refine_description,
     score_words,
 )
-from upskill.generation.draft import Clean, Draft, clean_by_patterns
-from upskill.generation.edits import copy_with_description
-from upskill.generation.estimate import ending_at_a_cap
+from upskill.generation.draft import Draft
+from upskill.generation.edits import copy_with_description, with_description
+from upskill.generation.estimate import TeachingEstimate, ending_at_a_cap, estimate_descriptions
 from upskill.generation.files import RefiningRecord, TeachingFolder, shown_path
+from upskill.generation.gathering import gather
 from upskill.generation.generated import (
     AttemptSummary,
     DescriptionAttempt,
-    DescriptionComparison,
     DescriptionRevision,
     FailedAnswer,
     GenerateResult,
     StudentClaim,
     StudentScore,
-    worst_of,
 )
+from upskill.generation.order import (
+    GenerateOrder,
+    Target,
+    improved_skill,
+    recorded_cap,
+    roles_for,
+    target_for,
+    with_cap,
+)
+from upskill.generation.plan import GenerateInputs, GeneratePlan
 from upskill.generation.save import described_meta, save_description
 from upskill.generation.teaching import Saved, Teaching, agreed, asks, earlier_uses, finished
 from upskill.report.wording import unique_names
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TriggerMeasurement:
-    """What the models did with one description."""
-
-    scores: tuple[TriggerScore, ...]
-    """One for each model and company, always in the same order."""
-    draft: str | None = None
-    """The skill with this description, in the run folder."""
-    cut_short: str | None = None
-    """Why it ended before all prompts were asked, in words; nothing more can be bought then."""
-
-
-class MeasureDescription(Protocol):
-    """Measures a description with every model."""
-
-    def __call__(self, stage: str, description: str, prompts: Sequence[TriggerPrompt]) -> TriggerMeasurement:
-        """Measure on these prompts. `stage` names the measurement within the run: `learn-1`, `held-out-old`.
-
-        The same stage is asked for once only; a resumed command asks for it again and is given what it had. Raises
-        where nothing can be run, and `KeyboardInterrupt` where a person stopped it. A cap that was reached is in what
-        is returned.
-        """
-        ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RefinedDescription:
-    """All descriptions that were measured, the best of them, and why revising ended."""
-
-    best: DescriptionAttempt
-    attempts: tuple[DescriptionAttempt, ...]
-    stopped: str
-    """In words for a person."""
-    cut_short: bool = False
-    """Whether a cap or an outage ended it."""
-
-
-def refine_description(
-    skill: Draft,
-    *,
-    prompts: Sequence[TriggerPrompt],
-    measure: MeasureDescription,
-    ask: Ask,
-    revisions: int,
-    window: int | None = None,
-    clean: Clean = clean_by_patterns,
-    on_attempt: Callable[[DescriptionAttempt, DescriptionAttempt], None] = lambda _attempt, _best: None,
-) -> RefinedDescription:
-    """Revise until nothing is wrong on the practice prompts, or so many revisions were measured.
-
-    A description takes the place of the best only if its J is higher: one that loads the skill for every prompt has a J
-    of 0. Raises what `measure` and `ask` raise, other than `TeacherUnusable`.
-    """
-
-    def attempt(number: int, description: str) -> DescriptionAttempt:
-        measured = measure(f"learn-{number}", description, prompts)
-        cut_short.append(measured.cut_short)
-        return DescriptionAttempt(
-            number=number, description=description, scores=measured.scores, draft=measured.draft, chosen=True
-        )
-
-    def ended(stopped: str) -> RefinedDescription:
-        chosen = tuple(replace(one, chosen=one.number == best.number) for one in attempts)
-        return RefinedDescription(
-            best=best, attempts=chosen, stopped=stopped, cut_short=any(one is not None for one in cut_short)
-        )
-
-    cut_short: list[str | None] = []
-    attempts = [best := attempt(1, skill.description)]
-    on_attempt(best, best)
-    for number in range(2, revisions + 2):
-        if cut_short[-1] is not None:
-            return ended(cut_short[-1])
-        if not any(tally.wrong for score in best.scores for tally in score.tallies):
-            return ended("every practice prompt was decided rightly")
-        try:
-            description = describe_better(
-                replace(skill, description=best.description),
-                all_together(best.scores),
-                ask,
-                figures="\n".join(f"- {score_words(score)}" for score in best.scores),
-                tried=[_tried(one) for one in attempts if one.number != best.number],
-                window=window,
-                clean=clean,
-            )
-        except TeacherUnusable as unusable:
-            return ended(unusable.message)
-        attempts.append(new := attempt(number, description))
-        if cut_short[-1] is None and new.j is not None and best.j is not None and new.j > best.j + 1e-9:
-            best = new
-        on_attempt(new, best)
-    if cut_short[-1] is not None:
-        return ended(cut_short[-1])
-    return ended(f"{count(revisions, 'revision')} measured")
-
-
-def all_together(scores: Sequence[TriggerScore]) -> tuple[PromptTally, ...]:
-    """One tally for each prompt, of all models and companies together."""
-    found: dict[str, PromptTally] = {}
-    for tally in (one for score in scores for one in score.tallies):
-        before = found.get(tally.prompt.id)
-        if before is None:
-            found[tally.prompt.id] = tally
-            continue
-        found[tally.prompt.id] = replace(
-            before,
-            answers=before.answers + tally.answers,
-            loads=before.loads + tally.loads,
-            errored=before.errored + tally.errored,
-            others=tuple(dict.fromkeys((*before.others, *tally.others))),
-        )
-    return tuple(found.values())
-
-
-def _tried(one: DescriptionAttempt) -> TriedDescription:
-    return TriedDescription(description=one.description, outcome="; ".join(map(score_words, one.scores)))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DescriptionProof:
-    """What held-out prompts showed, and whether the new description is accepted."""
-
-    proven: bool
-    reason: str
-    """For a person."""
-    comparisons: tuple[DescriptionComparison, ...] = ()
-    """One for each model and company; empty where no held-out prompt was used."""
-    held_out: tuple[str, ...] = ()
-    """The digests of the prompts that were used: another use of one of them spends more of its error."""
-
-    @property
-    def claims(self) -> tuple[StudentClaim, ...]:
-        """What is claimed for each model: the worst of its companies."""
-        found: dict[str, list[DescriptionComparison]] = {}
-        for one in self.comparisons:
-            found.setdefault(one.student, []).append(one)
-        return tuple(_claim(student, mine) for student, mine in found.items())
-
-
-def stays(reason: str) -> DescriptionProof:
-    """The old description stays, and no held-out prompt was used."""
-    return DescriptionProof(proven=False, reason=reason)
-
-
-def prove_description(
-    old: str,
-    new: str,
-    *,
-    held_out: Sequence[TriggerPrompt],
-    measure: MeasureDescription,
-    earlier: Sequence[bool] = (),
-) -> DescriptionProof:
-    """Measure both descriptions on held-out prompts and judge the new one.
-
-    `earlier` says of each earlier use of these prompts whether it proved something. One model that decides better is
-    enough, so each of several is tested at its share of the level. Raises what `measure` raises.
-    """
-    before, after = measure("held-out-old", old, held_out), measure("held-out-new", new, held_out)
-    cut_short = before.cut_short or after.cut_short
-    level = level_after(earlier) / max(1, len(after.scores))
-    old_scores = {(score.student, score.company): score for score in before.scores}
-    comparisons = tuple(
-        _in_words(compare_descriptions(old_scores[key], score, level=level))
-        for score in after.scores
-        if (key := (score.student, score.company)) in old_scores  # a cap may have ended one of them early
-    )
-    hurt = [one for one in comparisons if one.verdict == "hurts" or one.worse]
-    proven = cut_short is None and any(one.better for one in comparisons) and not hurt
-    reason = comparisons[0].sentence if len(comparisons) == 1 else _of_several(comparisons)
-    if not comparisons:
-        reason = "nothing was measured"
-    if earlier:
-        reason += f" (stricter threshold: {ordinal(len(earlier) + 1)} look at these prompts)"
-    if cut_short is not None:
-        reason = f"{cut_short} before all held-out prompts were asked; so far, {reason}"
-    return DescriptionProof(
-        proven=proven,
-        reason=reason,
-        comparisons=comparisons,
-        held_out=tuple(sorted(prompt.digest for prompt in held_out)),
-    )
-
-
-def _in_words(one: DescriptionComparison) -> DescriptionComparison:
-    return replace(one, sentence=comparison_words(one))
-
-
-def _of_several(comparisons: Sequence[DescriptionComparison]) -> str:
-    better = sum(one.better for one in comparisons)
-    hurt = sum(one.verdict == "hurts" or bool(one.worse) for one in comparisons)
-    models = len({one.student for one in comparisons})
-    where = "alone and among other skills, " if len(comparisons) > models else ""
-    prompts = count(max(len(one.after.tallies) for one in comparisons), "held-out prompt")
-    return (
-        f"the new one is better in {better} of {len(comparisons)} comparisons and worse in {hurt or 'none'} "
-        f"({count(models, 'model')}, {where}{prompts})"
-    )
-
-
-def _claim(student: str, mine: Sequence[DescriptionComparison]) -> StudentClaim:
-    statuses = tuple("undecided" if one.verdict == "helps" and not one.better else one.verdict for one in mine)
-    status = "hurts" if any(one.worse for one in mine) else worst_of(statuses)
-    shown = next((one for one in mine if one.verdict == status), mine[0])
-    return StudentClaim(student=student, status=status, sentence=shown.sentence, claim=shown.claim)
-
-
+EXPECTED_REVISIONS = 1
 PROMPTS_FILE = "triggers.json"
 """The prompts of the run, practice and held-out."""
 SCORES_FILE = "scores-{stage}.json"
 """What a description did in one stage."""
+HELD_OUT = "held-out"
+"""How the stages begin that claims rest on."""
 MOST_SHOWN = 400
 """Characters of a prompt in the record of an attempt."""
 MOST_WRONG = 12
 """Wrong answers that the record of an attempt names."""
 _SCORES = TypeAdapter(tuple[TriggerScore, ...])
-HELD_OUT = "held-out"
-"""How the stages begin that claims rest on."""
 _STAGES = {"held-out-old": "held-out prompts, the old description", "held-out-new": "held-out prompts, the new one"}
+_KINDS = {True: "that should load the skill", False: "that is a near miss"}
+
+
+def practice_of(prompts: Sequence[TriggerPrompt]) -> tuple[TriggerPrompt, ...]:
+    """The prompts that a teacher may see."""
+    return tuple(prompt for prompt in prompts if prompt.use == "learn")
+
+
+def held_out_of(prompts: Sequence[TriggerPrompt]) -> tuple[TriggerPrompt, ...]:
+    """The prompts that a description is proven on; those that were never split are among them."""
+    return tuple(prompt for prompt in prompts if prompt.use != "learn")
+
+
+def plan_description(
+    order: GenerateOrder, *, settings: ResolvedSettings, progress: Progress = SILENT, needs_keys: bool = True
+) -> GeneratePlan:
+    """Read and check everything, and price it. Spends nothing, writes nothing.
+
+    Without `needs_keys` a missing key is a note: the plan is shown and not run.
+    """
+    settings = with_cap(settings)
+    _refuse_what_does_not_apply(order)
+    skill = _skill(order)
+    target = _target(order, settings, skill)
+    prompts = _read_prompts(skill)
+    gathered = gather(None, sources=order.sources, folder=Path.cwd(), progress=progress)
+    roles = roles_for(settings, announce=progress.announce, needs_keys=needs_keys)
+    inputs = GenerateInputs(
+        order=replace(
+            order,
+            target=target,
+            sources=(str(skill.resolve()),),
+            # A run may be resumed from another folder.
+            among=replace(
+                order.among,
+                folders=tuple(str(Path(one).expanduser().resolve()) for one in order.among.folders),
+            ),
+            agent_bin=None if order.agent_bin is None else str(Path(order.agent_bin).expanduser().absolute()),
+        ),
+        gathered=gathered,
+        roles=roles,
+        settings=recorded_cap(settings, roles),
+        own_cases=(),
+        prompts=prompts,
+    )
+    values = roles.student_settings.values
+    learn, held_out = (
+        _prepare(order, skill, mine, values, needs_keys=needs_keys).estimate
+        for mine in (practice_of(prompts), held_out_of(prompts))
+    )
+    estimate = TeachingEstimate(
+        teacher=estimate_descriptions(gathered.material, revisions=order.revisions, teacher=roles.teacher),
+        students=_students(learn, held_out, order.revisions),
+        cap=values.max_cost,
+    )
+    return GeneratePlan(inputs=inputs, estimate=estimate)
+
+
+def _prepare(
+    order: GenerateOrder,
+    skill: Path,
+    prompts: Sequence[TriggerPrompt],
+    settings: Settings,
+    *,
+    progress: Progress = SILENT,
+    needs_keys: bool = True,
+) -> PreparedTriggering:
+    """Plan one measurement of a description."""
+    return prepare_triggering(
+        skill,
+        tuple(prompts),
+        settings,
+        source=skill,
+        among=order.among,
+        agent_bin=None if order.agent_bin is None else Path(order.agent_bin),
+        sandbox=order.sandbox,
+        progress=progress,
+        needs_keys=needs_keys,
+    )
+
+
+def _refuse_what_does_not_apply(order: GenerateOrder) -> None:
+    """Raises where something is asked for that has no meaning for a description."""
+    asked = {
+        "a task": order.task is not None,
+        "--example": bool(order.examples),
+        "--feedback": order.feedback is not None,
+        "--retire": bool(order.retire),
+        "--no-eval": not order.evaluate,
+        "--tests": order.case_file is not None,
+        "--plan": order.plan_file is not None,
+        "--effort high": order.effort != "low",
+        "`anyway`": order.anyway,
+    }
+    if refused := [what for what, typed in asked.items() if typed]:
+        raise UsageError(
+            f"--description-only cannot be combined with {', '.join(refused)}",
+            hint="it revises the description of --from SKILL on the trigger prompts of the skill, and measures it",
+        )
+
+
+def _skill(order: GenerateOrder) -> Path:
+    skill = improved_skill(order)
+    if skill is None and len(order.sources) == 1 and not Path(order.sources[0]).expanduser().exists():
+        raise UsageError(f"{on_one_line(order.sources[0])}: no such folder")
+    if skill is None or len(order.sources) != 1:
+        raise UsageError(
+            "--description-only needs one skill, and nothing else to learn from",
+            hint="name its folder: upskill generate --description-only --from SKILL",
+        )
+    if order.revisions < 1:
+        raise UsageError(f"--revisions must be at least 1 with --description-only, not {order.revisions}")
+    text = (skill / SKILL_FILE).read_bytes().decode("utf-8", "replace")
+    try:
+        with_description(text, "A description of another skill.")
+    except ValueError as error:
+        raise UsageError(f"{skill}: the description cannot be changed alone: {error}") from None
+    return skill
+
+
+def _target(order: GenerateOrder, settings: ResolvedSettings, skill: Path) -> Target:
+    target, name = target_for(order, settings, skill=skill), skill.resolve().name
+    if target.folder is None:
+        target = replace(target, folder=target.parent / name)
+    if target.folder is not None and target.folder.name != name:
+        raise UsageError(
+            f"{order.output}: only the description changes, so the folder of the new version must be called {name}",
+            hint=f"name a folder to put it into with -o, or a folder called {name}",
+        )
+    if not target.in_place and target.folder is not None and target.folder.exists():
+        raise UsageError(f"{target.folder}: already exists", hint="name another folder with -o")
+    return target
+
+
+def _read_prompts(skill: Path) -> tuple[TriggerPrompt, ...]:
+    found = read_skill_triggers(skill)
+    if found is None:
+        raise UsageError(
+            f"{skill}: there are no trigger prompts to revise the description on",
+            hint=f"let a teacher write them: upskill trigger {skill} --write",
+        )
+    learn, held_out = practice_of(found.prompts), held_out_of(found.prompts)
+    problems = [
+        f"there is no {side} prompt {words}"
+        for side, prompts in (("practice", learn), ("held-out", held_out))
+        for kind, words in _KINDS.items()
+        if not any(prompt.should_load is kind for prompt in prompts)
+    ]
+    if not problems and len({one.family or one.id for one in held_out}) < FEWEST_CASES:
+        problems.append(
+            f"fewer than {FEWEST_CASES} held-out prompts, or families of them, show nothing about new prompts"
+        )
+    if problems:
+        raise UsageError(
+            f"{found.path}: {count(len(learn), 'practice prompt')} and {len(held_out)} held-out cannot prove anything",
+            problems=problems,
+            hint='the teacher sees prompts with "use": "learn" only; the others prove the new description',
+        )
+    return found.prompts
+
+
+def _students(learn: Estimate, held_out: Estimate, revisions: int) -> Estimate:
+    """The old description and each revision on practice prompts; the old and the best on held-out ones."""
+    expected = total_estimate([learn] * (1 + EXPECTED_REVISIONS) + [held_out] * 2)
+    most = total_estimate([learn] * (1 + revisions) + [held_out] * 2)
+    return replace(
+        expected,
+        calls_at_most=most.calls_at_most,
+        price_at_most=most.price_at_most,
+        minutes_at_most=most.minutes_at_most,
+    )
 
 
 def keep_prompts(folder: TeachingFolder, prompts: Sequence[TriggerPrompt]) -> None:
@@ -353,7 +326,10 @@ def _measure(state: Teaching, stage: str, description: str, prompts: Sequence[Tr
     shown = draft.relative_to(run).as_posix()
     name = SCORES_FILE.format(stage=stage)
     if (known := state.folder.saved(name)) is not None:
-        return TriggerMeasurement(scores=_scores(known, run / name), draft=shown)
+        try:
+            return TriggerMeasurement(scores=_SCORES.validate_json(known), draft=shown)
+        except ValidationError as error:
+            raise EngineError(f"{run / name}: cannot be read: {first_problem(error)}") from None
     words = _STAGES.get(stage) or f"practice prompts, description {stage.rpartition('-')[2]}"
     state.progress.stage_begun(f"Asking {len(prompts)} prompts... ({words})")
     state.client.down.clear()  # what was down a stage ago may be up again
@@ -362,7 +338,7 @@ def _measure(state: Teaching, stage: str, description: str, prompts: Sequence[Tr
         # Who revises a description because its last answers were poor must not compare it by these very answers.
         settings = replace(settings, values=replace(settings.values, store=False))
     measured = measure_triggering(
-        prepare_description(state.inputs.order, draft, prompts, settings.values, progress=state.progress),
+        _prepare(state.inputs.order, draft, prompts, settings.values, progress=state.progress),
         settings=settings,
         client=state.client,
         folder_of=lambda company: run_folder_at(run / "trials" / f"{stage}-{company}"),
@@ -397,12 +373,15 @@ def _on_attempt(state: Teaching, attempt: DescriptionAttempt, best: DescriptionA
 
 def _prove(state: Teaching, refined: RefinedDescription, held_out: Sequence[TriggerPrompt]) -> DescriptionProof:
     """The one test that claims rest on."""
-    if refined.best.number == 1:
-        if len(refined.attempts) == 1:
-            return stays(f"none other was measured, so no held-out prompt was used ({refined.stopped})")
-        return stays("none was better on practice prompts, so no held-out prompt was used")
-    if refined.cut_short:
-        return stays(f"the best new one was not measured on held-out prompts ({refined.stopped})")
+    why = None
+    if len(refined.attempts) == 1:
+        why = f"none other was measured, so no held-out prompt was used ({refined.stopped})"
+    elif refined.best.number == 1:
+        why = "none was better on practice prompts, so no held-out prompt was used"
+    elif refined.cut_short:
+        why = f"the best new one was not measured on held-out prompts ({refined.stopped})"
+    if why is not None:
+        return DescriptionProof(proven=False, reason=why)
     proof = prove_description(
         refined.attempts[0].description,
         refined.best.description,
@@ -425,13 +404,6 @@ def _saved(state: Teaching, best: DescriptionAttempt, proof: DescriptionProof) -
     meta = replace(described_meta(state, proof.held_out, proven=proof.proven), findings=found)
     place, skill = save_description(state, best.description, meta, copy=copy)
     return Saved(copy=copy, unchanged=False, place=place, skill=skill, findings=found)
-
-
-def _scores(text: bytes, path: Path) -> tuple[TriggerScore, ...]:
-    try:
-        return _SCORES.validate_json(text)
-    except ValidationError as error:
-        raise EngineError(f"{path}: cannot be read: {first_problem(error)}") from None
 
 
 def _summary(attempt: DescriptionAttempt, *, chosen: bool, revises: int | None) -> AttemptSummary:

@@ -3,34 +3,26 @@ and what people read of it. The teacher never sees a held-out prompt; the body i
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rich.console import Console
-from rich.text import Text
-
 from upskill.core.models import Ask, Message, Question
-from upskill.core.models.teacher_answers import UnusableAnswer, ask_for
+from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.core.nouns.answer_schemas import TEXT, object_of
-from upskill.core.nouns.case import Json
-from upskill.core.nouns.evaluation import Required
-from upskill.core.nouns.lift import Interval
 from upskill.core.nouns.skill import MOST_CHARACTERS
-from upskill.core.nouns.text import count, points, shortened
-from upskill.core.nouns.trigger import PromptTally, TriggerRate, TriggerScore
+from upskill.core.nouns.text import count, points
+from upskill.core.nouns.trigger import PromptTally, TriggerPrompt, TriggerRate, TriggerScore
+from upskill.core.statistics import level_after
 from upskill.core.statistics.intervals import FIXED
+from upskill.core.statistics.looks import ordinal
 from upskill.core.statistics.pairs import DroppedPair, Pair, Pairing
 from upskill.core.statistics.verdict import judge
-from upskill.generation.decision import decision, generate_requirements
 from upskill.generation.draft import Clean, Draft, clean_by_patterns, description_problems
 from upskill.generation.draft_answer import portable_description
-from upskill.generation.generated import DescriptionComparison, DescriptionRevision, GenerateResult
+from upskill.generation.generated import DescriptionAttempt, DescriptionComparison, StudentClaim, worst_of
 from upskill.generation.material import answer_tokens, material_budget
 from upskill.generation.prompts import prompt, quoted
-from upskill.report.console import print_lines
-from upskill.report.result_notes import ResultNote, merged_notes, unmet_notes
-from upskill.report.terminal import TerminalResult, most_rows
-from upskill.report.wording import confidence_interval, names_by_model, spent_on
+from upskill.report.wording import confidence_interval
 
 
 def compare_descriptions(before: TriggerScore, after: TriggerScore, *, level: float) -> DescriptionComparison:
@@ -38,14 +30,15 @@ def compare_descriptions(before: TriggerScore, after: TriggerScore, *, level: fl
 
     Both scores are of one student in one company, on the same prompts.
     """
-    pairs = _paired(before.tallies, after.tallies)
+    old = {tally.prompt.id: tally for tally in before.tallies}
+    pairs = [(tally, old[tally.prompt.id]) for tally in after.tallies if tally.prompt.id in old]
     judgement = judge(_pairing(pairs), level=replace(FIXED, error=level))
     worse = [
         name
         for name, kind in (("recall", True), ("near misses", False))
         if judge(_pairing([pair for pair in pairs if pair[0].prompt.should_load is kind])).verdict == "hurts"
     ]
-    return DescriptionComparison(
+    found = DescriptionComparison(
         student=after.student,
         harness=after.harness,
         company=after.company,
@@ -56,12 +49,7 @@ def compare_descriptions(before: TriggerScore, after: TriggerScore, *, level: fl
         lift=judgement.lift,
         worse=tuple(worse),
     )
-
-
-def _paired(before: Iterable[PromptTally], after: Iterable[PromptTally]) -> list[tuple[PromptTally, PromptTally]]:
-    """Both tallies of each prompt, the new one first."""
-    old = {tally.prompt.id: tally for tally in before}
-    return [(tally, old[tally.prompt.id]) for tally in after if tally.prompt.id in old]
+    return replace(found, sentence=comparison_words(found))
 
 
 def _pairing(pairs: Sequence[tuple[PromptTally, PromptTally]]) -> Pairing:
@@ -108,37 +96,27 @@ SCHEMA = object_of(("description",), cause=_CAUSE, description=_DESCRIPTION)
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TriedDescription:
-    """A description that was measured before and was no better."""
-
-    description: str
-    outcome: str
-    """How it did, in words."""
-
-
 def describe_better(
     skill: Draft,
     outcomes: Sequence[PromptTally],
     ask: Ask,
     *,
     figures: str,
-    tried: Sequence[TriedDescription] = (),
+    tried: Mapping[str, str],
     window: int | None = None,
     clean: Clean = clean_by_patterns,
 ) -> str:
     """Ask the teacher for a better description. Raises `TeacherUnusable` where none can be used.
 
     `outcomes` are of practice prompts only, one for each, all students together; `figures` says in words how the
-    description did on them.
+    description did on them. `tried` are descriptions that were no better, each with how it did, in words.
     """
 
     def read(text: str) -> str:
         description = portable_description(json.loads(text)["description"], clean=clean)
         problems = description_problems(description)
         problems += [f"it quotes a practice prompt: {words}" for words in _quoted_words(description, outcomes)]
-        known = {skill.description, *(one.description for one in tried)}
-        if description in known:
+        if description in {skill.description, *tried}:
             problems.append("it is a description that was measured before")
         if problems:
             raise UnusableAnswer(problems)
@@ -155,7 +133,7 @@ def describe_better(
 
 
 def _message(
-    skill: Draft, outcomes: Sequence[PromptTally], figures: str, tried: Sequence[TriedDescription], window: int | None
+    skill: Draft, outcomes: Sequence[PromptTally], figures: str, tried: Mapping[str, str], window: int | None
 ) -> str:
     """The text of the question. Where the window is small, the body is cut."""
     wrong, before = _decided(outcomes), _tried(tried)
@@ -202,11 +180,12 @@ def _shown(one: PromptTally) -> str:
     return f"Loaded in {one.loads} of {count(one.answers, 'answer')}{instead}:\n\n{quoted(shown)}"
 
 
-def _tried(tried: Sequence[TriedDescription]) -> str:
+def _tried(tried: Mapping[str, str]) -> str:
     if not tried:
         return ""
     parts = [
-        f"## Try {number}: {one.outcome}\n\n{quoted(one.description)}" for number, one in enumerate(tried, start=1)
+        f"## Try {number}: {outcome}\n\n{quoted(description)}"
+        for number, (description, outcome) in enumerate(tried.items(), start=1)
     ]
     told = "These descriptions were measured on the same requests and were no better. Do not give them again.\n\n"
     return f"\n# What was tried\n\n{told}" + "\n\n".join(parts) + "\n"
@@ -224,24 +203,214 @@ def _runs(text: str) -> list[tuple[str, ...]]:
     return [tuple(words[start : start + QUOTED_WORDS]) for start in range(len(words) - QUOTED_WORDS + 1)]
 
 
-MOST_REASON = 200
-_ROWS = 6
-"""Rows that a revised description may take more than an evaluation: both descriptions are shown."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TriggerMeasurement:
+    """What the models did with one description."""
+
+    scores: tuple[TriggerScore, ...]
+    """One for each model and company, always in the same order."""
+    draft: str | None = None
+    """The skill with this description, in the run folder."""
+    cut_short: str | None = None
+    """Why it ended before all prompts were asked, in words; nothing more can be bought then."""
+
+
+MeasureDescription = Callable[[str, str, Sequence[TriggerPrompt]], TriggerMeasurement]
+"""Measures a description with every model on these prompts.
+
+The first text names the measurement within the run, such as `learn-1` or `held-out-old`; the second is the description.
+The same stage is asked for once only; a resumed command asks for it again and is given what it had. Raises where
+nothing can be run, and `KeyboardInterrupt` where a person stopped it. A cap that was reached is in what is returned.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefinedDescription:
+    """All descriptions that were measured, the best of them, and why revising ended."""
+
+    best: DescriptionAttempt
+    attempts: tuple[DescriptionAttempt, ...]
+    stopped: str
+    """In words for a person."""
+    cut_short: bool = False
+    """Whether a cap or an outage ended it."""
+
+
+def refine_description(
+    skill: Draft,
+    *,
+    prompts: Sequence[TriggerPrompt],
+    measure: MeasureDescription,
+    ask: Ask,
+    revisions: int,
+    window: int | None = None,
+    clean: Clean = clean_by_patterns,
+    on_attempt: Callable[[DescriptionAttempt, DescriptionAttempt], None] = lambda _attempt, _best: None,
+) -> RefinedDescription:
+    """Revise until nothing is wrong on the practice prompts, or so many revisions were measured.
+
+    A description takes the place of the best only if its J is higher: one that loads the skill for every prompt has a J
+    of 0. Raises what `measure` and `ask` raise, other than `TeacherUnusable`.
+    """
+    attempts: list[DescriptionAttempt] = []
+    description, best = skill.description, None
+    while True:
+        number = len(attempts) + 1
+        measured = measure(f"learn-{number}", description, prompts)
+        new = DescriptionAttempt(
+            number=number, description=description, scores=measured.scores, draft=measured.draft, chosen=True
+        )
+        attempts.append(new)
+        if best is None or (measured.cut_short is None and _is_higher(new.j, best.j)):
+            best = new
+        on_attempt(new, best)
+        if (stopped := measured.cut_short) is not None:
+            break
+        if number > revisions:
+            stopped = f"{count(revisions, 'revision')} measured"
+            break
+        if not any(tally.wrong for score in best.scores for tally in score.tallies):
+            stopped = "every practice prompt was decided rightly"
+            break
+        try:
+            description = describe_better(
+                replace(skill, description=best.description),
+                all_together(best.scores),
+                ask,
+                figures="\n".join(f"- {score_words(score)}" for score in best.scores),
+                tried={one.description: "; ".join(map(score_words, one.scores)) for one in attempts if one is not best},
+                window=window,
+                clean=clean,
+            )
+        except TeacherUnusable as unusable:
+            stopped = unusable.message
+            break
+    return RefinedDescription(
+        best=best,
+        attempts=tuple(replace(one, chosen=one is best) for one in attempts),
+        stopped=stopped,
+        cut_short=measured.cut_short is not None,
+    )
+
+
+def _is_higher(new: float | None, best: float | None) -> bool:
+    return new is not None and best is not None and new > best + 1e-9
+
+
+def all_together(scores: Sequence[TriggerScore]) -> tuple[PromptTally, ...]:
+    """One tally for each prompt, of all models and companies together."""
+    found: dict[str, PromptTally] = {}
+    for tally in (one for score in scores for one in score.tallies):
+        before = found.get(tally.prompt.id)
+        if before is None:
+            found[tally.prompt.id] = tally
+            continue
+        found[tally.prompt.id] = replace(
+            before,
+            answers=before.answers + tally.answers,
+            loads=before.loads + tally.loads,
+            errored=before.errored + tally.errored,
+            others=tuple(dict.fromkeys((*before.others, *tally.others))),
+        )
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DescriptionProof:
+    """What held-out prompts showed, and whether the new description is accepted."""
+
+    proven: bool
+    reason: str
+    """For a person."""
+    comparisons: tuple[DescriptionComparison, ...] = ()
+    """One for each model and company; empty where no held-out prompt was used."""
+    held_out: tuple[str, ...] = ()
+    """The digests of the prompts that were used: another use of one of them spends more of its error."""
+
+    @property
+    def claims(self) -> tuple[StudentClaim, ...]:
+        """What is claimed for each model: the worst of its companies."""
+        found: dict[str, list[DescriptionComparison]] = {}
+        for one in self.comparisons:
+            found.setdefault(one.student, []).append(one)
+        return tuple(_claim(student, mine) for student, mine in found.items())
+
+
+def prove_description(
+    old: str,
+    new: str,
+    *,
+    held_out: Sequence[TriggerPrompt],
+    measure: MeasureDescription,
+    earlier: Sequence[bool] = (),
+) -> DescriptionProof:
+    """Measure both descriptions on held-out prompts and judge the new one.
+
+    `earlier` says of each earlier use of these prompts whether it proved something. One model that decides better is
+    enough, so each of several is tested at its share of the level. Raises what `measure` raises.
+    """
+    before, after = measure("held-out-old", old, held_out), measure("held-out-new", new, held_out)
+    cut_short = before.cut_short or after.cut_short
+    level = level_after(earlier) / max(1, len(after.scores))
+    old_scores = {(score.student, score.company): score for score in before.scores}
+    comparisons = tuple(
+        compare_descriptions(old_scores[key], score, level=level)
+        for score in after.scores
+        if (key := (score.student, score.company)) in old_scores  # a cap may have ended one of them early
+    )
+    hurt = [one for one in comparisons if one.verdict == "hurts" or one.worse]
+    proven = cut_short is None and any(one.better for one in comparisons) and not hurt
+    reason = comparisons[0].sentence if len(comparisons) == 1 else _of_several(comparisons)
+    if not comparisons:
+        reason = "nothing was measured"
+    if earlier:
+        reason += f" (stricter threshold: {ordinal(len(earlier) + 1)} look at these prompts)"
+    if cut_short is not None:
+        reason = f"{cut_short} before all held-out prompts were asked; so far, {reason}"
+    return DescriptionProof(
+        proven=proven,
+        reason=reason,
+        comparisons=comparisons,
+        held_out=tuple(sorted(prompt.digest for prompt in held_out)),
+    )
+
+
+def _of_several(comparisons: Sequence[DescriptionComparison]) -> str:
+    better = sum(one.better for one in comparisons)
+    hurt = sum(one.verdict == "hurts" or bool(one.worse) for one in comparisons)
+    models = len({one.student for one in comparisons})
+    where = "alone and among other skills, " if len(comparisons) > models else ""
+    prompts = count(max(len(one.after.tallies) for one in comparisons), "held-out prompt")
+    return (
+        f"the new one is better in {better} of {len(comparisons)} comparisons and worse in {hurt or 'none'} "
+        f"({count(models, 'model')}, {where}{prompts})"
+    )
+
+
+def _claim(student: str, mine: Sequence[DescriptionComparison]) -> StudentClaim:
+    statuses = tuple("undecided" if one.verdict == "helps" and not one.better else one.verdict for one in mine)
+    status = "hurts" if any(one.worse for one in mine) else worst_of(statuses)
+    shown = next((one for one in mine if one.verdict == status), mine[0])
+    return StudentClaim(student=student, status=status, sentence=shown.sentence, claim=shown.claim)
+
+
 _WORSE = {"recall": "loads the skill less often where it should", "near misses": "loads the skill on more near misses"}
 
 
 def score_words(score: TriggerScore) -> str:
     """How one model loads the skill, in a line."""
     errored = f", {count(score.errored, 'errored answer')}" if score.errored else ""
-    rates = f"recall {_rate(score.recall)}, loaded on near misses {_rate(score.near_miss)}"
-    return f"{score.student}{_company(score.company)}: {rates}{errored}"
+    rates = f"recall {rate_words(score.recall)}, loaded on near misses {rate_words(score.near_miss)}"
+    return f"{score.student}{company_words(score.company)}: {rates}{errored}"
 
 
-def _company(company: str) -> str:
+def company_words(company: str) -> str:
+    """Whether other skills lay beside it, to follow the name of a model."""
     return " among other skills" if company == "among" else ""
 
 
-def _rate(rate: TriggerRate | None) -> str:
+def rate_words(rate: TriggerRate | None) -> str:
+    """In whole percent."""
     return "unknown" if rate is None else f"{round(rate.rate * 100)}%"
 
 
@@ -253,8 +422,8 @@ def comparison_words(one: DescriptionComparison) -> str:
     interval = one.lift.cases_like_these or one.lift.these_cases
     figures = f"{points(one.lift.mean)} points of right decisions ({confidence_interval(one.lift, interval)}) {on}"
     rates = (
-        f"recall {_rate(one.before.recall)} → {_rate(one.after.recall)}, "
-        f"loaded on near misses {_rate(one.before.near_miss)} → {_rate(one.after.near_miss)}"
+        f"recall {rate_words(one.before.recall)} → {rate_words(one.after.recall)}, "
+        f"loaded on near misses {rate_words(one.before.near_miss)} → {rate_words(one.after.near_miss)}"
     )
     if one.better:
         head = "the new one is better"
@@ -265,122 +434,3 @@ def comparison_words(one: DescriptionComparison) -> str:
     else:
         head = "the new one was not shown to be better"
     return f"{head}: {figures}; {rates}"
-
-
-def show_described(
-    generated: GenerateResult,
-    revision: DescriptionRevision,
-    console: Console,
-    *,
-    required: Required | None = None,
-    taken: int = 0,
-    every_note: bool = False,
-) -> None:
-    """The decision, both descriptions with their rates, what it took, and where everything is."""
-    names = names_by_model(generated.students)
-    notes = [*unmet_notes(generate_requirements(generated, required), names)]
-    notes += [ResultNote(text=f"note: {line}") for line in merged_notes(generated.notes, names)]
-    where: tuple[str, ...] = ()
-    if generated.saved is not None:
-        where = (f"Saved to {generated.saved}",)
-    elif generated.kept is not None:
-        where = (f"Revision saved in {generated.kept}",)
-    result = TerminalResult(
-        head=(Text(decision(generated), style="bold"),),
-        facts=tuple(_facts(generated, revision, names)),
-        notes=tuple(notes),
-        where=where,
-        run=generated.run.removeprefix("./"),
-    )
-    most = None if every_note else _ROWS + most_rows(len(generated.students)) - taken
-    print_lines(result.lines(console, most=most), console)
-
-
-def _facts(generated: GenerateResult, revision: DescriptionRevision, names: dict[str, str]) -> Iterator[str]:
-    yield f"old: {revision.before}"
-    if revision.after != revision.before:
-        yield f"new: {revision.after}"
-    for one in revision.held_out:
-        who = f"{names.get(one.student, one.student)}{_company(one.company)}"
-        lift = "no verdict"
-        if one.lift is not None:
-            interval = confidence_interval(one.lift, one.lift.cases_like_these or one.lift.these_cases)
-            lift = f"{points(one.lift.mean)} points ({interval})"
-        yield (
-            f"{who}: {lift}; recall {_with_interval(one.before.recall)} → {_with_interval(one.after.recall)}; "
-            f"near misses {_with_interval(one.before.near_miss)} → {_with_interval(one.after.near_miss)}"
-        )
-    learn, held_out = revision.prompts
-    attempts = ", ".join(f"{one.right}/{one.answers}" for one in revision.attempts)
-    stopped = shortened(generated.refined or "not revised", MOST_REASON)
-    yield f"prompts: {learn} practice, {held_out} held-out; right on practice prompts: {attempts}; {stopped}"
-    yield f"spent: teacher {spent_on(generated.by_teacher)}, models {spent_on(generated.by_students)}"
-
-
-def _with_interval(rate: TriggerRate | None) -> str:
-    if rate is None:
-        return "unknown"
-    ends = rate.interval
-    return f"{_rate(rate)} ({round(ends.low * 100)} to {round(ends.high * 100)})"
-
-
-def revision_json(revision: DescriptionRevision | None) -> Json:
-    """Plain JSON values; what is unknown is null."""
-    if revision is None:
-        return None
-    learn, held_out = revision.prompts
-    return {
-        "before": revision.before,
-        "after": revision.after,
-        "prompts": {"learn": learn, "held_out": held_out},
-        "attempts": [
-            {
-                "number": one.number,
-                "description": one.description,
-                "right": one.right,
-                "answers": one.answers,
-                "j": one.j,
-                "chosen": one.chosen,
-                "draft": one.draft,
-                "scores": [_score_json(score) for score in one.scores],
-            }
-            for one in revision.attempts
-        ],
-        "held_out": [
-            {
-                "model": one.student,
-                "harness": one.harness,
-                "company": one.company,
-                "verdict": one.verdict,
-                "claim": one.claim,
-                "better": one.better,
-                "worse": list(one.worse),
-                "gain": one.gain,
-                "mean": None if one.lift is None else one.lift.mean,
-                "interval": None if one.lift is None else _ends(one.lift.cases_like_these),
-                "confidence": None if one.lift is None else one.lift.confidence,
-                "sentence": one.sentence,
-                "before": _score_json(one.before),
-                "after": _score_json(one.after),
-            }
-            for one in revision.held_out
-        ],
-    }
-
-
-def _score_json(score: TriggerScore) -> Json:
-    return {
-        "model": score.student,
-        "company": score.company,
-        "verdict": score.verdict,
-        "recall": None if score.recall is None else score.recall.as_json(),
-        "near_miss": None if score.near_miss is None else score.near_miss.as_json(),
-        "j": score.j,
-        "interval": _ends(score.interval),
-        "errored": score.errored,
-    }
-
-
-def _ends(interval: Interval | None) -> Json:
-    """Both ends; null where there is no interval."""
-    return None if interval is None else [interval.low, interval.high]

@@ -29,8 +29,7 @@ from upskill.core.trials.judge import identity
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.evaluation.record import versions
 from upskill.evaluation.resume import TypedAgain
-from upskill.generation.describe import keep_prompts, run_description
-from upskill.generation.describe_plan import plan_description
+from upskill.generation.describe import keep_prompts, plan_description, run_description
 from upskill.generation.draft import read_draft
 from upskill.generation.fact_questions import PlanWritten
 from upskill.generation.files import (

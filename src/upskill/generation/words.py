@@ -12,19 +12,21 @@ from upskill.core.nouns import Evaluation, Purchase, Skill, Trial, TrialPlan
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.evaluation import Required
 from upskill.core.nouns.finding import Finding
+from upskill.core.nouns.lift import Interval
 from upskill.core.nouns.text import count, shortened
+from upskill.core.nouns.trigger import TriggerRate, TriggerScore
 from upskill.core.progress_words import RunProgress
 from upskill.generation.aptitude import aptitude_figures, aptitude_json
 from upskill.generation.decision import decision, generate_requirements
-from upskill.generation.description import revision_json
-from upskill.generation.generated import GenerateResult
+from upskill.generation.description import company_words, rate_words
+from upskill.generation.generated import DescriptionRevision, GenerateResult
 from upskill.report.console import print_lines
 from upskill.report.glance import glance
 from upskill.report.json_report import evaluation_json
 from upskill.report.requirements import requirements_json
 from upskill.report.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
 from upskill.report.terminal import TerminalResult, most_rows, picture
-from upskill.report.wording import names_by_model, percents, points, spent_on, unique_names
+from upskill.report.wording import confidence_interval, names_by_model, percents, points, spent_on, unique_names
 from upskill.terminal.display import TimedProgress
 
 MOST_REASON = 200
@@ -32,6 +34,8 @@ MOST_REASON = 200
 GENERATED_SCHEMA = "upskill.generate/1"
 ROWS_OF_GENERATE = 2
 """Rows that a `generate` may take more than an evaluation."""
+ROWS_OF_DESCRIPTION = 6
+"""The same where only a description was revised: both descriptions are shown."""
 
 
 def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
@@ -64,18 +68,19 @@ def show_generated(
 
     `required` is what was asked of every student, if anything. `taken` rows of those it may take are used already.
     """
-    evaluation = generated.evaluation
+    evaluation, revision = generated.evaluation, generated.description
+    rows = ROWS_OF_GENERATE if revision is None else ROWS_OF_DESCRIPTION
     result = TerminalResult(
         head=(
             Text(decision(generated), style="bold"),
             *([] if evaluation is None else picture(glance(evaluation), console)),
         ),
-        facts=tuple(_facts(generated)),
+        facts=tuple(_facts(generated) if revision is None else _revision_facts(generated, revision)),
         notes=tuple(_notes(generated, required)),
         where=tuple(_where(generated)),
         run=generated.run.removeprefix("./"),
     )
-    most = None if every_note else ROWS_OF_GENERATE + most_rows(len(generated.students)) - taken
+    most = None if every_note else rows + most_rows(len(generated.students)) - taken
     print_lines(result.lines(console, most=most), console)
 
 
@@ -162,7 +167,7 @@ def generated_json(generated: GenerateResult, required: Required | None = None) 
         "notes": list(generated.notes),
         "aptitude": aptitude_json(generated.aptitude),
         "findings": [asdict(one) for one in generated.findings],
-        "description": revision_json(generated.description),
+        "description": _revision_json(generated.description),
     }
 
 
@@ -177,6 +182,98 @@ def caution_lines(found: Sequence[Finding]) -> Iterator[str]:
 
 def _spent_json(bought: Purchase) -> Json:
     return {"calls": bought.calls, "failed_calls": bought.failed_calls, "tokens": bought.tokens, "cost": bought.cost}
+
+
+def _revision_facts(generated: GenerateResult, revision: DescriptionRevision) -> Iterator[str]:
+    """Both descriptions with their rates, and what it took, a line each."""
+    names = names_by_model(generated.students)
+    yield f"old: {revision.before}"
+    if revision.after != revision.before:
+        yield f"new: {revision.after}"
+    for one in revision.held_out:
+        who = f"{names.get(one.student, one.student)}{company_words(one.company)}"
+        lift = "no verdict"
+        if one.lift is not None:
+            interval = confidence_interval(one.lift, one.lift.cases_like_these or one.lift.these_cases)
+            lift = f"{points(one.lift.mean)} points ({interval})"
+        yield (
+            f"{who}: {lift}; recall {_with_interval(one.before.recall)} → {_with_interval(one.after.recall)}; "
+            f"near misses {_with_interval(one.before.near_miss)} → {_with_interval(one.after.near_miss)}"
+        )
+    learn, held_out = revision.prompts
+    attempts = ", ".join(f"{one.right}/{one.answers}" for one in revision.attempts)
+    stopped = shortened(generated.refined or "not revised", MOST_REASON)
+    yield f"prompts: {learn} practice, {held_out} held-out; right on practice prompts: {attempts}; {stopped}"
+    yield f"spent: teacher {spent_on(generated.by_teacher)}, models {spent_on(generated.by_students)}"
+
+
+def _with_interval(rate: TriggerRate | None) -> str:
+    if rate is None:
+        return "unknown"
+    ends = rate.interval
+    return f"{rate_words(rate)} ({round(ends.low * 100)} to {round(ends.high * 100)})"
+
+
+def _revision_json(revision: DescriptionRevision | None) -> Json:
+    """Plain JSON values; what is unknown is null."""
+    if revision is None:
+        return None
+    learn, held_out = revision.prompts
+    return {
+        "before": revision.before,
+        "after": revision.after,
+        "prompts": {"learn": learn, "held_out": held_out},
+        "attempts": [
+            {
+                "number": one.number,
+                "description": one.description,
+                "right": one.right,
+                "answers": one.answers,
+                "j": one.j,
+                "chosen": one.chosen,
+                "draft": one.draft,
+                "scores": [_score_json(score) for score in one.scores],
+            }
+            for one in revision.attempts
+        ],
+        "held_out": [
+            {
+                "model": one.student,
+                "harness": one.harness,
+                "company": one.company,
+                "verdict": one.verdict,
+                "claim": one.claim,
+                "better": one.better,
+                "worse": list(one.worse),
+                "gain": one.gain,
+                "mean": None if one.lift is None else one.lift.mean,
+                "interval": None if one.lift is None else _ends(one.lift.cases_like_these),
+                "confidence": None if one.lift is None else one.lift.confidence,
+                "sentence": one.sentence,
+                "before": _score_json(one.before),
+                "after": _score_json(one.after),
+            }
+            for one in revision.held_out
+        ],
+    }
+
+
+def _score_json(score: TriggerScore) -> Json:
+    return {
+        "model": score.student,
+        "company": score.company,
+        "verdict": score.verdict,
+        "recall": None if score.recall is None else score.recall.as_json(),
+        "near_miss": None if score.near_miss is None else score.near_miss.as_json(),
+        "j": score.j,
+        "interval": _ends(score.interval),
+        "errored": score.errored,
+    }
+
+
+def _ends(interval: Interval | None) -> Json:
+    """Both ends; null where there is no interval."""
+    return None if interval is None else [interval.low, interval.high]
 
 
 _ANSWERS = "answers"

@@ -10,7 +10,7 @@ from generation.unit.teaching.scripted_teacher import Teacher
 from upskill.core.models import Question
 from upskill.core.nouns.trigger import PromptTally, TriggerPrompt, TriggerScore
 from upskill.core.statistics.triggering import score_triggering
-from upskill.generation.describe import TriggerMeasurement, all_together, prove_description, refine_description
+from upskill.generation.description import TriggerMeasurement, all_together, prove_description, refine_description
 from upskill.generation.draft import Draft
 
 VAGUE, GOOD, ALL = "Helps with water.", "Calibrates tide gauges.", "Use for everything."

@@ -1,13 +1,13 @@
 """A teacher is asked for a description: what it sees, and what of its answers is taken."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns.trigger import PromptTally, TriggerPrompt
-from upskill.generation.description import QUOTED_WORDS, TriedDescription, describe_better
+from upskill.generation.description import QUOTED_WORDS, describe_better
 from upskill.generation.draft import Draft
 
 from .scripted_teacher import Teacher
@@ -35,14 +35,14 @@ def said(description: str) -> str:
     return json.dumps({"cause": "It says nothing.", "description": description})
 
 
-def describe(*replies: str, tried: Sequence[TriedDescription] = (), window: int | None = None) -> tuple[str, Teacher]:
+def describe(*replies: str, tried: Mapping[str, str] | None = None, window: int | None = None) -> tuple[str, Teacher]:
     teacher = Teacher(*replies)
-    found = describe_better(SKILL, OUTCOMES, teacher, figures="recall 50%", tried=tried, window=window)
+    found = describe_better(SKILL, OUTCOMES, teacher, figures="recall 50%", tried=tried or {}, window=window)
     return found, teacher
 
 
 def test_the_teacher_sees_the_skill_and_what_went_wrong_and_not_the_authors_reasons() -> None:
-    tried = [TriedDescription(description="Use always.", outcome="recall 100%, near misses 100%")]
+    tried = {"Use always.": "recall 100%, near misses 100%"}
     found, teacher = describe(said(GOOD), tried=tried)
     assert found == GOOD
     (question,) = teacher.asked
@@ -87,7 +87,7 @@ def test_a_description_becomes_one_line_that_every_reader_takes() -> None:
     ids=["empty", "long", "the same", "tried", "quote", "no json"],
 )
 def test_an_unusable_description_goes_back_with_its_problem(unusable: str, why: str) -> None:
-    tried = [TriedDescription(description="Use always.", outcome="no better")]
+    tried = {"Use always.": "no better"}
     found, teacher = describe(unusable, said(GOOD), tried=tried)
     assert found == GOOD
     assert why in teacher.asked[1].messages[-1].text
