@@ -1,8 +1,7 @@
 """Chats: messages in their order, and each output beside the call that it answers.
 
-Read are lists of messages, request bodies, one message or one chat per line, session traces of the Hugging Face Hub (a
-session line, then one message per line), and exchanges of the Responses API. The blocks of Anthropic's messages are
-read too, wherever they stand in for plain text.
+Read are lists of messages, request bodies, one message or one chat per line, and exchanges of the Responses API. The
+blocks of Anthropic's messages are read too, wherever they stand in for plain text.
 """
 
 from collections import OrderedDict, defaultdict
@@ -140,7 +139,6 @@ def _queues(call_id: str, name: str) -> set[tuple[str, str]]:
 
 
 RECORDER = "chat"
-SESSIONS = "hf-sts"
 HARNESS_ROLES = ("system", "developer")
 PERSON_ROLES = ("user", "human")
 AGENT_ROLES = ("assistant", "ai")
@@ -164,20 +162,6 @@ def _chat(recording: Recording, messages: Any, *, model: Any) -> Trace:
     for message in objects(messages):
         add_message(conversation, message)
     return conversation.trace(RECORDER, model=string(model))
-
-
-def read_sessions(recording: Recording) -> Iterator[Trace]:
-    """One trace per session line."""
-    conversation, model = Conversation(recording), ""
-    for record in recording.objects():
-        if record.get("type") == "session":
-            yield conversation.trace(SESSIONS, model=model)
-            conversation, model = Conversation(recording), ""
-        elif record.get("type") == "message":
-            message = mapping(record.get("message"))
-            add_message(conversation, message)
-            model = string(message.get("model")) or model
-    yield conversation.trace(SESSIONS, model=model)
 
 
 def add_message(conversation: Conversation, message: dict[str, Any]) -> None:
@@ -267,12 +251,6 @@ READER = Reader(
     in_document=_is_chat,
     in_list=any_record(_is_message),
     in_lines=any_record(_is_line),
-)
-SESSION_READER = Reader(
-    name=SESSIONS,
-    title="Hugging Face session trace",
-    read=read_sessions,
-    in_lines=any_record(lambda record: record.get("type") == "session" and "harness" in record),
 )
 
 

@@ -2,12 +2,10 @@
 
 A session is read twice: first the graph, without content, to find the branch that was kept; then only the records of
 that branch, each cleaned and cut as it is read. Nothing else of the file is ever held. The prompt is not in a stream
-(`claude -p --output-format stream-json`), unless it was asked for. An export (`/export`) is a printed terminal: outputs
-are cut in it, and reasoning is gone.
+(`claude -p --output-format stream-json`), unless it was asked for.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,15 +13,13 @@ from typing import Any
 from upskill.errors import UsageError
 from upskill.traces.claude_records import (
     ASSISTANT,
-    EXIT_CODE,
-    MAIN,
     STEERING,
     USER,
     Graph,
     add_message,
     add_result,
-    branches,
     injected,
+    kept_branch,
     prompt_text,
     steering_text,
     tagged,
@@ -34,7 +30,6 @@ from upskill.traces.steps import NO_PROMPT, Draft, Drafts, Thread, nest
 from upskill.traces.trace import Trace
 
 RECORDER = "claude-code"
-AGENT_ID = re.compile(r"\A[A-Za-z0-9_-]{1,80}\Z")
 AGENT_FILES = 2_000
 LARGEST_META = 100_000
 NOTIFICATION = "<task-notification>"
@@ -43,15 +38,14 @@ NOTIFICATION = "<task-notification>"
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace of the session, subagents under the calls that began them."""
     session = _read_file(recording, alone=True)
-    yield nest(RECORDER, session.main, [*session.threads, *_subagents(recording, session)], recording)
+    yield nest(RECORDER, session.drafts, list(_subagents(recording, session)), recording)
 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What one file holds: its main thread, and the subagents written into the same file."""
+    """What one file holds."""
 
-    main: Drafts
-    threads: list[Thread]
+    drafts: Drafts
     call_of_agent: dict[str, str]
     undone: frozenset[str]
     """Calls of branches that were rewound: what they began is left out as well."""
@@ -62,59 +56,39 @@ def _read_file(recording: Recording, *, alone: bool) -> _Session:
     for line, record in recording.records():
         graph.add(line, record)
     graph.finish()
-    found, kept = branches(graph)
-    main = MAIN if MAIN in found or not found else min(found)
-    undone = frozenset(call for call, node in graph.node_of_call.items() if not kept[node])
-    calls = {thread: _call_of(graph, thread) for thread in found if thread != main}
-    found = {thread: branch for thread, branch in found.items() if calls.get(thread) not in undone}
+    branch = kept_branch(graph)
+    undone = frozenset(call for call, node in graph.node_of_call.items() if not branch.kept[node])
     graph.forget_ids()
-    drafts = _fill(recording, graph, kept, list(found), main=main, alone=alone)
-    for thread, branch in found.items():
-        drafts[thread].dropped = branch.dropped
-        for line in branch.gaps:
-            recording.note("its predecessor is not in the file; read as a follow-up of the record above it", line=line)
-    threads = [(calls[thread], drafts[thread]) for thread in found if thread != main]
-    return _Session(drafts.get(main) or Drafts(recording), threads, graph.call_of_agent, undone)
+    drafts = _fill(recording, graph, branch.kept, alone=alone)
+    drafts.dropped = branch.dropped
+    for line in branch.gaps:
+        recording.note("its predecessor is not in the file; read as a follow-up of the record above it", line=line)
+    return _Session(drafts, graph.call_of_agent, undone)
 
 
-def _call_of(graph: Graph, thread: int) -> str:
-    """The call that began a subagent: by its id, else by its prompt, each call once."""
-    agent = graph.agent_of_thread.get(thread)
-    if agent and agent in graph.call_of_agent:
-        return graph.call_of_agent[agent]
-    same = graph.call_of_prompt.get(graph.prompt_of_thread.get(thread, 0))
-    return same.pop(0) if same else ""
-
-
-def _fill(
-    recording: Recording, graph: Graph, kept: bytearray, threads: list[int], *, main: int, alone: bool
-) -> dict[int, Drafts]:
-    """The second reading: the kept records in the order of the file."""
-    fillers = {
-        thread: _ThreadFiller(recording, graph, person=thread == MAIN, asked=alone and thread == main)
-        for thread in threads
-    }
-    removed = {line for line, text in graph.removed if text not in graph.steered}
+def _fill(recording: Recording, graph: Graph, kept: bytearray, *, alone: bool) -> Drafts:
+    """Read the kept records, in the order of the file: the second reading."""
+    filler = _Filler(recording, graph, alone=alone)
+    removed = {line for line, text in graph.removed if text not in graph.steered and graph.last >= 0}
     node, count = 0, len(graph.line)
     for line, raw in recording.numbered():
         while node < count and graph.line[node] < line:
             node += 1
         if node < count and graph.line[node] == line:
-            if kept[node] and graph.thread[node] in fillers:
-                fillers[graph.thread[node]].add(node, mapping(parsed(raw)))
-        elif line in removed and MAIN in fillers:
-            fillers[MAIN].steer(prompt_text(mapping(parsed(raw)).get("content")))
-    return {thread: filler.drafts for thread, filler in fillers.items()}
+            if kept[node]:
+                filler.add(node, mapping(parsed(raw)))
+        elif line in removed and not graph.of_subagent:
+            filler.steer(prompt_text(mapping(parsed(raw)).get("content")))
+    return filler.drafts
 
 
-class _ThreadFiller:
-    """One thread becoming steps."""
+class _Filler:
+    """One conversation becoming steps."""
 
-    def __init__(self, recording: Recording, graph: Graph, *, person: bool, asked: bool) -> None:
+    def __init__(self, recording: Recording, graph: Graph, *, alone: bool) -> None:
         self.drafts = Drafts(recording)
         self._graph = graph
-        self._person = person
-        self._asked = asked
+        self._asked = alone and bool(graph.of_subagent)
         self._draft_of: dict[int, Draft] = {}
 
     def add(self, node: int, record: dict[str, Any]) -> None:
@@ -146,7 +120,7 @@ class _ThreadFiller:
                 add_result(self.drafts, block)
             elif block.get("type") == "text" and not injected(record):
                 texts.append(string(block.get("text")))
-        if self._person:
+        if not self._graph.of_subagent:
             for text in texts:
                 self.steer(text)
         elif self._asked and texts:
@@ -176,23 +150,12 @@ class _ThreadFiller:
 
 
 def _subagents(recording: Recording, session: _Session) -> Iterator[Thread]:
-    """The subagents' own files: in a folder named like the session, or, older, beside it."""
+    """The subagents' own files, in a folder named like the session."""
     folder = recording.path.with_suffix("") / "subagents"
-    found = sorted(folder.rglob("agent-*.jsonl"))[:AGENT_FILES] if folder.is_dir() else []
-    waiting = [(path, path.stem.removeprefix("agent-")) for path in found]
-    calls, undone, seen = dict(session.call_of_agent), set(session.undone), {path for path, _ in waiting}
-
-    def beside(agents: dict[str, str]) -> None:
-        for agent in agents:
-            path = recording.path.with_name(f"agent-{agent}.jsonl") if AGENT_ID.match(agent) else recording.path
-            if path not in seen and path != recording.path and len(seen) < AGENT_FILES and path.is_file():
-                seen.add(path)
-                waiting.append((path, agent))
-
-    beside(calls)
-    read: list[tuple[Path, str, _Session]] = []
-    while waiting:
-        path, agent = waiting.pop(0)
+    calls, undone = dict(session.call_of_agent), set(session.undone)
+    read: list[tuple[Path, str, Drafts]] = []
+    for path in sorted(folder.rglob("agent-*.jsonl"))[:AGENT_FILES] if folder.is_dir() else ():
+        agent = path.stem.removeprefix("agent-")
         if calls.get(agent) in undone:
             continue
         try:
@@ -202,13 +165,11 @@ def _subagents(recording: Recording, session: _Session) -> Iterator[Thread]:
             continue
         calls = part.call_of_agent | calls
         undone |= part.undone
-        read.append((path, agent, part))
-        beside(part.call_of_agent)
-    for path, agent, part in read:
+        read.append((path, agent, part.drafts))
+    for path, agent, drafts in read:
         call_id = _noted_call(path) or calls.get(agent, "")
         if call_id not in undone:
-            yield call_id, part.main
-            yield from part.threads
+            yield call_id, drafts
 
 
 def _noted_call(path: Path) -> str:
@@ -238,10 +199,6 @@ def _is_claude(record: Record) -> bool:
 
 
 READER = Reader(name=RECORDER, title="Claude Code", read=read, in_lines=any_record(_is_claude))
-
-
-CALL = re.compile(r"\A● ((?:mcp__)?[A-Z][\w-]*|mcp__[\w-]+)\((.*)\Z", re.DOTALL)
-RESULT = re.compile(r"\A {1,4}⎿ {0,2}")
 
 
 def read_stream(recording: Recording) -> Iterator[Trace]:
@@ -296,49 +253,6 @@ class _Thread:
                 self.drafts.person(found.text)
 
 
-def read_export(recording: Recording) -> Iterator[Trace]:
-    """One trace, of what the terminal showed."""
-    drafts = Drafts(recording)
-    block: list[str] = []
-    for line in recording.lines():
-        if line.startswith(("> ", "❯ ", "● ")) or RESULT.match(line):
-            _add(drafts, block)
-            block = [line]
-        elif block:
-            block.append(line)
-    _add(drafts, block)
-    recording.note(
-        "a terminal export: outputs are cut and reasoning is missing; the session's .jsonl file has everything"
-    )
-    yield drafts.trace("claude-export")
-
-
-def _add(drafts: Drafts, block: list[str]) -> None:
-    if not block:
-        return
-    head = block[0]
-    text = "\n".join([RESULT.sub("", head) if RESULT.match(head) else head[2:], *(line.strip() for line in block[1:])])
-    text = text.strip()
-    if head.startswith(("> ", "❯ ")):
-        found = typed(text)
-        is_command = text.startswith("/") and " " not in text
-        drafts.commands += is_command
-        drafts.person("" if is_command else found.text)
-        return
-    if RESULT.match(head):
-        calls = [call for draft in drafts.steps[-1:] for call in draft.calls]
-        if calls:
-            code = EXIT_CODE.match(text)
-            failed = True if text.startswith("Error") else None
-            drafts.observe(calls[-1].id, text, failed=failed, exit_code=int(code.group(1)) if code and failed else None)
-        return
-    call = CALL.match("\n".join([head, *block[1:]]).rstrip())
-    if call and call.group(2).endswith(")"):
-        drafts.call(drafts.agent(), "", call.group(1), call.group(2)[:-1])
-    else:
-        drafts.agent(text)
-
-
 STREAM_TYPES = frozenset({"system", "user", "assistant", "tool_call", "thinking", "result"})
 
 
@@ -347,11 +261,6 @@ def is_stream(record: Record) -> bool:
     return string(record.get("type")) in STREAM_TYPES and "session_id" in record
 
 
-def _is_export(lines: Sequence[str]) -> bool:
-    return all(any(line.startswith(mark) for line in lines) for mark in ("> ", "● ", "  ⎿"))
-
-
 STREAM = Reader(
     name="claude-stream", title="Claude Code, as a stream", read=read_stream, in_lines=any_record(is_stream)
 )
-EXPORT = Reader(name="claude-export", title="Claude Code, exported as text", read=read_export, in_text=_is_export)

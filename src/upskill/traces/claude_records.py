@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from upskill.traces.recording import blocks, flag, items, mapping, parsed, string
+from upskill.traces.recording import at, blocks, flag, items, mapping, parsed, string
 from upskill.traces.steps import Draft, Drafts
 
 INJECTED = (
@@ -119,7 +119,6 @@ def _open_router(data: str) -> str:
     return string(mapping(parsed(decoded)).get("text"))
 
 
-MAIN = 0
 ROOT = -1
 MISSING = -2
 """Its parent is named but not in the file: the line was lost."""
@@ -128,43 +127,39 @@ USER, ASSISTANT, BOUNDARY, STEERING, OTHER = range(5)
 CONVERSATION = (USER, ASSISTANT)
 PROMPT, RESULT = 1, 2
 PRESERVED = 50
-AGENT_MARK = "agentId:"
 
 
 @dataclass(slots=True)
 class Graph:
-    """One entry per record that has an id, in the order of the file."""
+    """One entry per record of the conversation that has an id, in the order of the file."""
 
     line: "array[int]" = field(default_factory=lambda: array("q"))
     parent: "array[int]" = field(default_factory=lambda: array("q"))
     kind: bytearray = field(default_factory=bytearray)
     flags: bytearray = field(default_factory=bytearray)
-    thread: "array[int]" = field(default_factory=lambda: array("q"))
     message: "array[int]" = field(default_factory=lambda: array("q"))
     time: "array[int]" = field(default_factory=lambda: array("q"))
     previous: "array[int]" = field(default_factory=lambda: array("q"))
-    """The last record of the conversation before it in the same thread."""
+    """The last message before it."""
 
     boundaries: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Where the program compacted: the records that it says came before."""
     call_of_agent: dict[str, str] = field(default_factory=dict)
     node_of_call: dict[str, int] = field(default_factory=dict)
     results: list[tuple[str, int]] = field(default_factory=list)
-    call_of_prompt: dict[int, list[str]] = field(default_factory=dict)
-    agent_of_thread: dict[int, str] = field(default_factory=dict)
-    prompt_of_thread: dict[int, int] = field(default_factory=dict)
     steered: set[int] = field(default_factory=set)
     removed: list[tuple[int, int]] = field(default_factory=list)
     leaf: str = ""
     leaf_line: int = 0
 
     node_of_uuid: dict[str, int] = field(default_factory=dict)
-    last_of_thread: dict[int, int] = field(default_factory=dict)
-    """The last record of the conversation in each thread in which somebody spoke."""
+    last: int = ROOT
+    """The last message."""
+    of_subagent: bool | None = None
+    """Whether the file is that of a subagent, as its first record says; records of the other kind are left out."""
 
     _waiting: dict[int, str] = field(default_factory=dict)
     _messages: dict[str, int] = field(default_factory=dict)
-    _threads: dict[str, int] = field(default_factory=dict)
 
     def add(self, line: int, record: dict[str, Any]) -> None:
         """Add one record; the first of several with one id counts."""
@@ -178,18 +173,22 @@ class Graph:
         uuid = string(record.get("uuid"))
         if not uuid or uuid in self.node_of_uuid:
             return
+        of_subagent = record.get("isSidechain") is True
+        if self.of_subagent is None:
+            self.of_subagent = of_subagent
+        if of_subagent != self.of_subagent:
+            return
         node = len(self.line)
         self.node_of_uuid[uuid] = node
         self.line.append(line)
         self.parent.append(self._parent(node, record))
         self.time.append(hash(string(record.get("timestamp"))))
-        self.thread.append(self._thread(node, record))
-        self.previous.append(self.last_of_thread.get(self.thread[node], ROOT))
+        self.previous.append(self.last)
         self.message.append(0)
         self.flags.append(0)
         self.kind.append(self._kind(node, kind, record))
         if self.kind[node] in CONVERSATION:
-            self.last_of_thread[self.thread[node]] = node
+            self.last = node
 
     def finish(self) -> None:
         """Resolve parents that came after their children."""
@@ -203,7 +202,6 @@ class Graph:
         self._messages.clear()
         self.results.clear()
         self.node_of_call.clear()
-        self.call_of_prompt.clear()
 
     def _parent(self, node: int, record: dict[str, Any]) -> int:
         parent = string(record.get("parentUuid"))
@@ -214,20 +212,6 @@ class Graph:
             self._waiting[node] = parent
             return MISSING
         return ROOT if known == node else known
-
-    def _thread(self, node: int, record: dict[str, Any]) -> int:
-        """The main thread, or one per subagent; lines of old files name none and follow their parents."""
-        if record.get("isSidechain") is not True:
-            return MAIN
-        agent = string(record.get("agentId"))
-        if agent:
-            thread = self._threads.setdefault(agent, len(self._threads) + 1)
-            self.agent_of_thread[thread] = agent
-            return thread
-        parent = self.parent[node]
-        if parent >= 0 and self.thread[parent] != MAIN:
-            return self.thread[parent]
-        return self._threads.setdefault(f"line {self.line[node]}", len(self._threads) + 1)
 
     def _kind(self, node: int, kind: str, record: dict[str, Any]) -> int:
         message = mapping(record.get("message"))
@@ -254,11 +238,7 @@ class Graph:
     def _calls(self, node: int, content: Any) -> None:
         for block in blocks(content):
             if block.get("type") == "tool_use":
-                call_id = string(block.get("id"))
-                self.node_of_call.setdefault(call_id, node)
-                prompt = string(mapping(block.get("input")).get("prompt"))
-                if prompt:
-                    self.call_of_prompt.setdefault(hash(prompt.strip()), []).append(call_id)
+                self.node_of_call.setdefault(string(block.get("id")), node)
 
     def _add_user(self, node: int, record: dict[str, Any], content: Any) -> None:
         found = blocks(content)
@@ -266,24 +246,14 @@ class Graph:
         for block in results:
             call_id = string(block.get("tool_use_id"))
             self.results.append((call_id, node))
-            self._link(call_id, record, block)
+            if agent := string(at(record, "toolUseResult", "agentId")):
+                self.call_of_agent.setdefault(agent, call_id)
         if results:
             self.flags[node] = RESULT
             return
         text = "\n".join(string(block.get("text")) for block in found).strip()
         if not injected(record) and typed(text).text:
             self.flags[node] = PROMPT
-        self.prompt_of_thread.setdefault(self.thread[node], hash(text))
-
-    def _link(self, call_id: str, record: dict[str, Any], block: dict[str, Any]) -> None:
-        """Which agent a call began: in the structured copy of its result, else in the text."""
-        about = mapping(record.get("toolUseResult"))
-        agent = string(about.get("agentId"))
-        if not agent and not about:
-            text = result_text(block)[-2_000:]
-            agent = (text.rpartition(AGENT_MARK)[2].split() or [""])[0] if AGENT_MARK in text else ""
-        if agent:
-            self.call_of_agent.setdefault(agent, call_id)
 
 
 def injected(record: dict[str, Any]) -> bool:
@@ -314,28 +284,19 @@ def _preserved(about: dict[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What was found out about the branch of one thread."""
+    """The branch that was kept."""
 
+    kept: bytearray
+    """For each record whether it is on the branch."""
     dropped: int
     """Branches beside it in which somebody spoke."""
-    gaps: tuple[int, ...]
+    gaps: list[int]
     """Lines whose parent is not in the file: taken to follow the record before them."""
 
 
-def branches(graph: Graph) -> tuple[dict[int, Branch], bytearray]:
-    """The branch of each thread in which somebody spoke, and for each record whether it is on that branch."""
-    members = {thread: array("q") for thread in sorted(graph.last_of_thread)}
-    for node, thread in enumerate(graph.thread):
-        if thread in members:
-            members[thread].append(node)
-    finder = _BranchFinder(graph)
-    found: dict[int, Branch] = {}
-    kept = bytearray(len(graph.line))
-    for thread, nodes in members.items():
-        found[thread] = finder.branch(thread, nodes)
-        for node in nodes:
-            kept[node] = finder.kept[node]
-    return found, kept
+def kept_branch(graph: Graph) -> Branch:
+    """Find the branch that the work ended on."""
+    return _BranchFinder(graph).branch()
 
 
 class _BranchFinder:
@@ -356,24 +317,23 @@ class _BranchFinder:
             if call_id in graph.node_of_call:
                 self.results_of.setdefault(graph.node_of_call[call_id], []).append(node)
 
-    def branch(self, thread: int, members: "array[int]") -> Branch:
-        """Mark the records kept of one thread."""
-        self.gaps = []
+    def branch(self) -> Branch:
+        """Mark the records that were kept."""
         path: list[int] = []
-        node = self._leaf(thread)
+        node = self._leaf()
         while node >= 0 and not self.kept[node]:
             self.kept[node] = 1
             path.append(node)
             node = self._above(node)
-        self._rescue(path, thread)
-        return Branch(self._dropped(members), tuple(self.gaps))
+        self._rescue(path)
+        return Branch(self.kept, self._dropped(), self.gaps)
 
-    def _leaf(self, thread: int) -> int:
+    def _leaf(self) -> int:
         """Where the work stands: what the program noted last, if nobody spoke after that; else the last record."""
         graph = self.graph
-        last = graph.last_of_thread[thread]
-        noted = graph.node_of_uuid.get(graph.leaf) if thread == MAIN and graph.leaf else None
-        if noted is None or graph.line[last] > graph.leaf_line or graph.thread[noted] != thread:
+        last = graph.last
+        noted = graph.node_of_uuid.get(graph.leaf) if last >= 0 else None
+        if noted is None or graph.line[last] > graph.leaf_line:
             return last
         return last if any(graph.kind[child] in CONVERSATION for child in self._children(noted)) else noted
 
@@ -399,7 +359,7 @@ class _BranchFinder:
                 return node
         return self.graph.previous[boundary]
 
-    def _rescue(self, waiting: list[int], thread: int) -> None:
+    def _rescue(self, waiting: list[int]) -> None:
         """Add what a fork that is no rewind left beside the path: the rest of a message, results of kept calls."""
         graph = self.graph
         while waiting:
@@ -409,8 +369,7 @@ class _BranchFinder:
                     if graph.kind[child] == ASSISTANT and graph.message[child] == graph.message[node] != 0:
                         self._keep_down(child, waiting)
                 for result in self.results_of.get(node, ()):
-                    if graph.thread[result] == thread:
-                        self._keep_down(result, waiting, alone=graph.parent[result] != node)
+                    self._keep_down(result, waiting, alone=graph.parent[result] != node)
             elif graph.kind[node] == USER and graph.flags[node] & RESULT:
                 for child in self._children(node):
                     if graph.kind[child] == STEERING:
@@ -429,12 +388,12 @@ class _BranchFinder:
             yield child
             child = self.next_child[child]
 
-    def _dropped(self, members: "array[int]") -> int:
+    def _dropped(self) -> int:
         """Branches left out in which somebody spoke; replays by a compaction are none."""
         graph, spoken, dropped = self.graph, set[int](), 0
-        replayed = {(graph.parent[node], graph.time[node]) for node in members if self.kept[node]}
-        for node in members:
-            if self.kept[node]:
+        replayed = {(graph.parent[node], graph.time[node]) for node, kept in enumerate(self.kept) if kept}
+        for node, kept in enumerate(self.kept):
+            if kept:
                 continue
             inside = graph.parent[node] in spoken
             speaks = graph.kind[node] == ASSISTANT or bool(graph.flags[node] & PROMPT)

@@ -1,6 +1,5 @@
-"""Cursor: the stream its command line prints, and the Markdown its editor exports, in which outputs are missing."""
+"""Cursor: the stream its command line prints."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,7 +8,6 @@ from upskill.traces.recording import Reader, Record, Recording, as_json, mapping
 from upskill.traces.steps import Draft, Drafts
 from upskill.traces.trace import Trace
 
-SPEAKER = re.compile(r"\A\*\*(User|Cursor)\*\*\s*\Z")
 SHOWN = ("stdout", "stderr", "output", "content", "error", "message", "reason")
 
 
@@ -31,30 +29,6 @@ def read_stream(recording: Recording) -> Iterator[Trace]:
             case "tool_call":
                 _add_tool(drafts, reasoning, record)
     yield drafts.trace("cursor-stream")
-
-
-def read_export(recording: Recording) -> Iterator[Trace]:
-    """One trace: what was said, by whom."""
-    drafts = Drafts(recording)
-    speaker, message = "", list[str]()
-    for line in recording.lines():
-        found = SPEAKER.match(line)
-        if found:
-            _add_message(drafts, speaker, message)
-            speaker, message = found.group(1), []
-        elif speaker:
-            message.append(line)
-    _add_message(drafts, speaker, message)
-    recording.note("exported by Cursor without tool outputs: failures and fixes are not in it")
-    yield drafts.trace("cursor-export")
-
-
-def _add_message(drafts: Drafts, speaker: str, lines: list[str]) -> None:
-    text = "\n".join(lines).strip().removesuffix("---").strip()
-    if speaker == "User":
-        drafts.person(text)
-    elif speaker:
-        drafts.agent(text)
 
 
 def _agent(drafts: Drafts, reasoning: list[str]) -> Draft:
@@ -94,9 +68,4 @@ def _is_stream(records: Sequence[Record]) -> bool:
     )
 
 
-def _is_export(lines: Sequence[str]) -> bool:
-    return any(line.startswith("_Exported on ") and " from Cursor" in line for line in lines)
-
-
 STREAM = Reader(name="cursor-stream", title="Cursor", read=read_stream, in_lines=_is_stream)
-EXPORT = Reader(name="cursor-export", title="Cursor, exported as text", read=read_export, in_text=_is_export)

@@ -1,4 +1,4 @@
-"""Gemini CLI sessions: lines of which later ones replace or undo earlier ones, or one older document."""
+"""Gemini CLI sessions: lines of which later ones replace or undo earlier ones."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,8 +32,6 @@ class _Session:
             self._rewind(string(record["$rewindTo"]))
         elif "$set" in record:
             self._replace(mapping(record["$set"]))
-        elif isinstance(record.get("messages"), list):
-            self._replace(record)
         else:
             self._message(record)
 
@@ -108,10 +106,6 @@ def _result(result: Any) -> str:
     return "\n".join(filter(None, found))
 
 
-def _is_document(top: Record) -> bool:
-    return {"sessionId", "projectHash"} <= top.keys() and isinstance(top.get("messages"), list)
-
-
 def _are_lines(records: Sequence[Record]) -> bool:
     first = records[0] if records else {}
     if {"sessionId", "projectHash"} <= first.keys():
@@ -119,4 +113,4 @@ def _are_lines(records: Sequence[Record]) -> bool:
     return any(record.get("type") == "gemini" and "id" in record for record in records)
 
 
-READER = Reader(name="gemini-cli", title="Gemini CLI", read=read, in_document=_is_document, in_lines=_are_lines)
+READER = Reader(name="gemini-cli", title="Gemini CLI", read=read, in_lines=_are_lines)

@@ -12,7 +12,7 @@ from upskill.core.nouns.text import count
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
-from upskill.traces.readers import cleaned_lines, detect, read_traces, recordings_below, require_below
+from upskill.traces.readers import TEXT, Reading, cleaned_lines, detect, read_traces, recordings_below, require_below
 from upskill.traces.recording import Recording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
 from upskill.traces.trace import TraceSource, TraceSummary
@@ -132,27 +132,25 @@ class _Source:
     def read_file(self, path: Path, *, name: str, called: str | None = None) -> None:
         """Read all traces of one file. `called` names it in errors where its path means nothing to a person."""
         try:
-            recording = Recording(path, clean=self._redactor.clean)
-            if detect(recording) == "text":
-                self._read_text(recording, name=name)
+            reading = read_traces(path, clean=self._redactor.clean)
+            if reading.recorder == TEXT:
+                self._add_text(Recording(path, clean=self._redactor.clean), name=name)
             else:
-                self._read_traces(path, name=name)
+                self._add_traces(reading, path, name=name)
         except UsageError as error:
             if called is None:
                 raise
             # A temporary file of ours: its name says nothing to a person.
             raise UsageError(error.message.replace(str(path), called), hint=error.hint) from error
 
-    def _read_text(self, recording: Recording, *, name: str) -> None:
+    def _add_text(self, recording: Recording, *, name: str) -> None:
         self.traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
         self._bytes += recording.size
 
-    def _read_traces(self, path: Path, *, name: str) -> None:
-        reading = read_traces(path, clean=self._redactor.clean)
+    def _add_traces(self, reading: Reading, path: Path, *, name: str) -> None:
         for number, trace in enumerate(reading.traces, start=1):
             each = name if len(reading.traces) == 1 else f"{name}#{number}"
             self.traces.append(self._digesting.add(trace, name=each))
-            self.notes.extend(trace.notes)
         # A log inside an archive is not counted while it is read.
         self._bytes += reading.size or path.stat().st_size
         self.notes.extend(reading.notes)
@@ -224,7 +222,7 @@ def _read_folder(folder: Path, source: _Source) -> None:
 
 def _is_text(path: Path) -> bool:
     """Whether a file of a folder is plain text, which is read only if it is named itself."""
-    return path.suffix in {".md", ".txt"} and detect(Recording(path)) == "text"
+    return path.suffix in {".md", ".txt"} and detect(Recording(path)) == TEXT
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Recorded work -> `Trace`: the recorders whose recordings can be read, one line each, and which of them wrote a file.
 
-Text of no known recorder has no steps, so it is passed on whole. What lies beside a recording and belongs to it is left
-to its reader.
+Text of no known recorder has no steps. What lies beside a recording and belongs to it is left to its reader.
 """
 
 import os
@@ -31,30 +30,10 @@ from upskill.traces.recording import (
 from upskill.traces.trace import Trace
 
 TEXT = "text"
-LARGEST_TEXT = 8_000_000
-"""Characters that are read. What has no structure cannot be cut by worth, and more than this nobody can be given."""
-KEPT_TEXT = 400_000
-"""Characters that are kept: about as much as a large model takes in at once."""
+"""The format of what no known recorder wrote."""
 _BLOCK = 400_000
 _LONGEST_BLOCK = 2_000_000
 _UNCUT = 10**9
-
-
-def read_text(recording: Recording) -> Iterator[Trace]:
-    """One trace without steps; `whole` carries the text."""
-    lines, length = [], 0
-    for line in recording.lines():
-        length += len(line) + 1
-        if length > LARGEST_TEXT:
-            raise UsageError(
-                f"{recording.path}: is plain text of more than {LARGEST_TEXT // 1_000_000} million characters",
-                hint="name the session file that the agent wrote, or only the relevant part of the text",
-            )
-        lines.append(line)
-    text = "\n".join(lines).strip()
-    if length > KEPT_TEXT:
-        recording.note(f"only the first and last {KEPT_TEXT // 2:,} of {length:,} characters were read")
-    yield Trace(recorder=TEXT, steps=(), whole=recording.clean(text, limit=KEPT_TEXT))
 
 
 def cleaned_lines(recording: Recording) -> Iterator[str]:
@@ -81,9 +60,6 @@ def _cleaned(recording: Recording, block: list[str]) -> Iterator[str]:
     yield from [""] * (len(block) - len(lines))
 
 
-PLAIN_TEXT = Reader(name=TEXT, title="plain text", read=read_text, in_text=lambda _: True)
-
-
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
@@ -92,7 +68,6 @@ READERS: dict[str, Reader] = {
         codex.ROLLOUT,
         codex.EXEC,
         gemini_cli.READER,
-        chats.SESSION_READER,
         cursor.STREAM,
         claude_code.STREAM,
         claude_code.READER,
@@ -101,9 +76,6 @@ READERS: dict[str, Reader] = {
         spans.OTEL,
         chats.RESPONSES_READER,
         chats.READER,
-        cursor.EXPORT,
-        claude_code.EXPORT,
-        PLAIN_TEXT,
     )
 }
 """By name. The first that recognises a recording reads it: whoever is easily mistaken for another comes before it."""
@@ -111,10 +83,9 @@ READERS: dict[str, Reader] = {
 
 def title_of(recorder: str) -> str:
     """The name of a recorder as people know it."""
-    return READERS[recorder].title if recorder in READERS else recorder
+    return "plain text" if recorder == TEXT else READERS[recorder].title
 
 
-TEXT_LOOKED_AT = 2_000
 KEYS_NAMED = 12
 
 OTHER_FILES = {
@@ -139,7 +110,7 @@ def detect(recording: Recording) -> str:
         return _in_json(recording, opening)
     if b"\x00" in opening[:4_000]:
         raise UsageError(f"{path}: is neither text nor a session of a known format")
-    return _in_text(recording)
+    return TEXT
 
 
 def _in_archive(path: Path) -> str:
@@ -171,7 +142,7 @@ def _in_json(recording: Recording, opening: bytes) -> str:
     seen = records or [mapping(part) for part in (items(whole) or [whole])[:LOOKED_AT]]
     if not any(seen):
         if whole is None and not _begins_like_json(opening):
-            return _in_text(recording)
+            return TEXT
         raise UsageError(f"{recording.path}: starts like JSON but cannot be parsed", hint="is the file complete?")
     raise UsageError(
         f"{recording.path}: is JSON of an unknown format; keys seen: {', '.join(_keys(seen)) or 'none'}",
@@ -193,11 +164,6 @@ def _keys(records: Sequence[Record]) -> Iterator[str]:
     names = dict.fromkeys(key for record in records for key in record)
     plain = (name for name in names if len(name) <= 40 and name.replace("_", "a").replace("-", "a").isalnum())
     return islice(plain, KEYS_NAMED)
-
-
-def _in_text(recording: Recording) -> str:
-    lines = [line[:200] for line in islice(recording.lines(), TEXT_LOOKED_AT)]
-    return _first(lambda reader: reader.in_text(lines)) or TEXT
 
 
 def _document_format(document: Any) -> str | None:
@@ -251,11 +217,7 @@ def recordings_below(folder: Path) -> Iterator[Path]:
             # Read with their session, under the calls that began them.
             folders.clear()
             continue
-        sessions = any(name.endswith(".jsonl") and not name.startswith("agent-") for name in names)
         for name in names:
-            if sessions and name.startswith("agent-") and name.endswith(".jsonl"):
-                # An older layout of the same.
-                continue
             if name.endswith(ENDINGS) and name not in BESIDE and not name.endswith(".meta.json"):
                 path = below / name
                 if path.is_file():
@@ -269,7 +231,7 @@ class Reading:
     recorder: str
     """The format, such as `claude-code`; `text` where it is none of the known ones."""
     traces: tuple[Trace, ...]
-    """One without steps for `text`."""
+    """None for `text`."""
     bad_lines: int = 0
     """Lines left out because they are broken or too long."""
     notes: tuple[str, ...] = ()
@@ -279,14 +241,14 @@ class Reading:
 
 
 def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
-    """Tell the format and read it. Every text in the traces has gone through `clean`, whole, before it was cut.
+    """Detect the format and read it. Every text in the traces has gone through `clean`, whole, before it was cut.
 
     Raises `UsageError` where there is nothing to read: no such file, empty, of no known format.
     """
     recording = Recording(path, clean=clean)
     recorder = detect(recording)
-    traces = tuple(trace for trace in READERS[recorder].read(recording) if trace.steps or trace.whole is not None)
-    if not traces:
+    traces = () if recorder == TEXT else tuple(trace for trace in READERS[recorder].read(recording) if trace.steps)
+    if not traces and recorder != TEXT:
         raise UsageError(f"{path}: an empty session of {recorder}", problems=recording.notes)
     return Reading(
         recorder=recorder, traces=traces, bad_lines=recording.bad_lines, notes=recording.notes, size=recording.size

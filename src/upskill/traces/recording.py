@@ -435,7 +435,5 @@ class Reader:
     """Recognises one JSON list, by its items."""
     in_lines: Callable[[Sequence[Record]], bool] = _never
     """Recognises JSON lines."""
-    in_text: Callable[[Sequence[str]], bool] = _never
-    """Recognises text, by its lines."""
     in_archive: Callable[[Collection[str]], bool] = _never
     """Recognises an archive, by the names in it."""

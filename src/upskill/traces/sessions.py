@@ -172,7 +172,7 @@ _STORES = (
         variable="GEMINI_CLI_HOME",
         default="",
         below=".gemini/tmp",
-        patterns=(".gemini/tmp/*/chats/session-*.json*",),
+        patterns=(".gemini/tmp/*/chats/session-*.jsonl",),
         belongs=_is_gemini_project,
     ),
 )

@@ -59,8 +59,6 @@ class Trace:
     recorder: str
     """The format, such as `claude-code` or `codex`."""
     steps: tuple[Step, ...]
-    whole: str | None = None
-    """The recording itself where it is plain text, without steps."""
     subtraces: tuple[Subtrace, ...] = ()
     folder: str | None = None
     """Where the work was done, as recorded."""
@@ -71,8 +69,6 @@ class Trace:
     """Slash commands typed by the person, which are no turns."""
     dropped_branches: int = 0
     """Rewound branches and rolled back turns, left out."""
-    notes: tuple[str, ...] = ()
-    """What a person should know about the reading: file and line, never content."""
 
 
 FindingKind = Literal["task", "correction", "fix", "proof", "dead end", "fact", "passage"]

@@ -34,7 +34,7 @@ def everything(trace: Trace) -> str:
     while waiting:
         one = waiting.pop()
         waiting.extend(part.trace for part in one.subtraces)
-        found += [*one.notes, one.folder or "", one.model or ""]
+        found += [one.folder or "", one.model or ""]
         for step in one.steps:
             found += [step.text, step.reasoning]
             found += [f"{call.id} {call.name} {call.arguments}" for call in step.calls]

@@ -112,15 +112,6 @@ def test_every_row_of_a_dataset_is_a_trace_and_an_empty_one_is_none(tmp_path: Pa
     assert [said(trace, "agent") for trace in traces] == [["0"], ["1"], ["2"], ["3"], ["4"]]
 
 
-def test_each_session_line_of_the_hub_begins_a_trace(tmp_path: Path) -> None:
-    session = {"type": "session", "harness": "h", "id": "s"}
-    one = {"type": "message", "message": ASK}
-    two = {"type": "message", "message": {"role": "assistant", "content": "Done.", "model": "m"}}
-    traces = read_lines(tmp_path, session, one, two, {**session, "id": "t"}, one)
-    assert [len(trace.steps) for trace in traces] == [2, 1]
-    assert [trace.model for trace in traces] == ["m", None]
-
-
 def test_a_call_that_follows_a_message_of_responses_directly_belongs_to_it(tmp_path: Path) -> None:
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
     (trace,) = read_document(

@@ -290,19 +290,6 @@ def test_subagents_that_began_each_other_hang_at_the_top(tmp_path: Path) -> None
     assert len(trace.subtraces) == 2
 
 
-def test_an_older_subagent_lies_beside_the_session(tmp_path: Path) -> None:
-    write(tmp_path / "agent-ab12.jsonl", agent("s", None, text("Found."), isSidechain=True, agentId="ab12"))
-    write(tmp_path / "agent-other.jsonl", agent("s", None, text("OTHER SESSION"), isSidechain=True))
-    trace = read(
-        tmp_path,
-        user("u", None, "Go."),
-        agent("a", "u", call("c", "Task", prompt="Look.")),
-        result("r", "a", "c", [text("Found."), text("agentId: ab12 (for resuming)")]),
-    )
-    assert [part.call_id for part in trace.subtraces] == ["c"]
-    assert "OTHER SESSION" not in everything(trace)
-
-
 def test_an_agent_id_that_is_a_path_leads_nowhere(tmp_path: Path) -> None:
     write(tmp_path / "agent-x.jsonl", agent("s", None, text("ELSEWHERE"), isSidechain=True))
     trace = read(

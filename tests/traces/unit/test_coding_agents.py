@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from traces.unit.counting import everything
-from traces.unit.written import done, read_document, read_lines, read_text, said
+from traces.unit.written import done, read_document, read_lines, said
 from upskill.traces.readers import read_traces
 
 
@@ -201,18 +201,6 @@ def test_the_stream_of_claude_hangs_subagents_under_their_calls(tmp_path: Path) 
     )
     assert said(trace, "agent") == ["I look.", "Done."], "an id that comes again after an output is a new message"
     assert [(part.call_id, said(part.trace, "agent")) for part in trace.subtraces] == [("c1", ["Found."])]
-
-
-def test_the_export_of_claude_with_prompts_and_arguments_over_several_lines(tmp_path: Path) -> None:
-    (trace,) = read_text(
-        tmp_path,
-        "> Fix the build\n  and the tests.\n\n● Bash(make test \\\n      VERBOSE=1)\n  ⎿  Error: Exit code 2\n"
-        "     no rule\n\n● It (still) fails.\n\n> /clear\n",
-    )
-    assert said(trace, "person") == ["Fix the build\nand the tests."]
-    assert trace.commands == 1
-    ((name, arguments, output, failed),) = done(trace)
-    assert (name, "VERBOSE=1" in arguments, output, failed) == ("Bash", True, "Error: Exit code 2\nno rule", True)
 
 
 @pytest.mark.parametrize("secret", ["sk-proj-hidden0000"])

@@ -57,7 +57,7 @@ def test_a_reader_in_the_table_is_recognised_read_and_shown(tmp_path: Path, monk
 
 def test_every_reader_has_a_title_and_recognises_something() -> None:
     for name, reader in READERS.items():
-        recognisers = (reader.in_document, reader.in_list, reader.in_lines, reader.in_text, reader.in_archive)
+        recognisers = (reader.in_document, reader.in_list, reader.in_lines, reader.in_archive)
         assert reader.name == name
         assert reader.title
         assert any(rule is not GULL.in_document for rule in recognisers), name

@@ -13,13 +13,7 @@ READ = {name: expected for name, expected in EXPECTED.items() if expected.get("t
 
 
 def test_every_format_of_the_samples_has_a_reader() -> None:
-    assert {expected["format"] for expected in EXPECTED.values()} - {None} == READERS.keys()
-
-
-def test_plain_text_is_passed_on_whole() -> None:
-    (trace,) = read_traces(SAMPLES / "plain" / "trace.md").traces
-    assert trace.whole == (SAMPLES / "plain" / "trace.md").read_text(encoding="utf-8").strip()
-    assert trace.steps == ()
+    assert {expected["format"] for expected in EXPECTED.values()} - {None, "text"} == READERS.keys()
 
 
 @pytest.mark.parametrize("name", EXPECTED)
