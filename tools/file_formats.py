@@ -94,7 +94,7 @@ def file_tables() -> str:
     parts += [_table(where) for where in TRIAL]
     parts.append(
         "## `evidence.json`\n\nOne object beside a skill, format `upskill.evidence/1`. Unknown keys are refused. Its "
-        "JSON Schema (2020-12) is `upskill.share.files.evidence_schema()`."
+        "JSON Schema (2020-12) is `upskill.share.evidence.evidence_schema()`."
     )
     parts += [_table(where) for where in EVIDENCE]
     parts.append("## Words\n\nThe values of some of these keys.")

@@ -16,15 +16,15 @@ COMMANDS = {
     "cases": ("evaluation.cases_command", "Check the cases of a skill, or have a teacher write them."),
     "doctor": ("setup.doctor", "Check that the sandbox works on this machine."),
     "eval": ("evaluation.command", "Measure one or more models with and without a skill."),
-    "evidence": ("share.evidence_command", "Write what was measured of a skill beside it."),
+    "evidence": ("share.command:evidence_command", "Write what was measured of a skill beside it."),
     "generate": ("generation.command", "Write a skill from a task or a session, and measure it."),
     "handoff": ("generation.handoff_command", "Act as the teacher of a run, by hand or with an agent."),
     "init": ("setup.init_command", "Write an example project that runs without a key."),
-    "install": ("share.install_command", "Copy a skill to where a coding agent looks for it."),
+    "install": ("share.command:install_command", "Copy a skill to where a coding agent looks for it."),
     "lint": ("lint.command", "Check skills for danger, the specification and quality."),
     "list": ("evaluation.list_command", "List the skills in a folder."),
     "models": ("setup.models_command", "Show what a model name resolves to, its key variable and price."),
-    "publish": ("share.install_command:publish_command", "Lay out skills with their evidence for installers."),
+    "publish": ("share.command:publish_command", "Lay out skills with their evidence for installers."),
     "regrade": ("evaluation.regrade_command", "Apply changed checks to the stored answers of a run."),
     "report": ("evaluation.report_command", "Show a run as an HTML page or as Markdown."),
     "runs": ("evaluation.runs_command", "List past runs and their results; remove old ones."),
@@ -33,7 +33,7 @@ COMMANDS = {
     "trace": ("traces.command", "Show what upskill reads from a recorded session."),
     "trigger": ("trigger.command", "Measure whether models load a skill when they should."),
     "trust": ("setup.trust_command", "Trust the settings file of a project."),
-    "verify": ("share.evidence_command:verify", "Check which results beside a skill still hold."),
+    "verify": ("share.command:verify_command", "Check which results beside a skill still hold."),
 }
 """Each command is one line: its module, the name in it where that is not `command`, and its help, so that --help
 imports none of them."""

@@ -4,18 +4,33 @@ installs or publishes it.
 Both follow from the evidence alone, so that anybody can write them again and compare.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from upskill.core.nouns import Verdict
 from upskill.core.nouns.case import LABEL_MEANINGS, Label
 from upskill.core.nouns.harness import harness_info
-from upskill.core.nouns.text import count, points, points_range, shortened
+from upskill.core.nouns.skill import CARD_FILE, EVIDENCE_FILE
+from upskill.core.nouns.text import count, on_one_line, points, points_range, shortened
+from upskill.core.runs.records import write_text
+from upskill.core.skills.skill_files import read_plain
+from upskill.errors import EngineError, UsageError
+from upskill.redaction import redactor_from
 from upskill.report.dumbbell import UNICODE, drawn
 from upskill.report.glance import GlanceRow, answer, counted_cases, row_of
 from upskill.report.markdown import markdown_text
 from upskill.report.wording import USUAL, confidence, unique_names
-from upskill.share.evidence import FROM_WORST, Evidence, EvidenceResult
+from upskill.share.evidence import (
+    FROM_WORST,
+    MOST_EVIDENCE_BYTES,
+    Evidence,
+    EvidenceInvalid,
+    EvidenceResult,
+    evidence_text,
+    read_evidence,
+)
 
 _BAR = 21
 _SHORT = 12
@@ -249,3 +264,34 @@ def _short_name(one: EvidenceResult) -> str:
 def _verdict_words(verdict: Verdict) -> str:
     """The verdict, so that the name of a model can follow."""
     return verdict if verdict in ("helps", "hurts") else f"{verdict} for"
+
+
+def read_card(folder: Path) -> str | None:
+    """The text of the card beside a skill, with line feeds only; `None` where there is none."""
+    try:
+        data = read_plain(folder / CARD_FILE, most=MOST_EVIDENCE_BYTES)
+    except FileNotFoundError:
+        return None
+    except EngineError as error:
+        raise EvidenceInvalid(on_one_line(error.message)) from None
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def write_evidence(folder: Path, evidence: Evidence, *, dry_run: bool = False) -> tuple[Path, Path]:
+    """Write evidence and card beside a skill, and return where they are. Raises, before anything is written, where one
+    is there that upskill did not write."""
+    paths = folder / EVIDENCE_FILE, folder / CARD_FILE
+    try:
+        foreign = paths[1] if read_evidence(folder) is None and read_card(folder) is not None else None
+    except EvidenceInvalid:
+        foreign = paths[0]
+    if foreign is not None:
+        raise UsageError(
+            on_one_line(f"{foreign}: upskill did not write this file, or it was edited since; it was not overwritten"),
+            hint="rename or remove it",
+        )
+    if not dry_run:
+        clean = redactor_from(os.environ).clean_own
+        for path, text in zip(paths, (evidence_text(evidence), card_text(evidence)), strict=True):
+            write_text(path, clean(text))
+    return paths

@@ -6,13 +6,13 @@ Markdown as GitHub shows it. Everything foreign (names, paths, cases, excerpts) 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 
 from upskill.core.nouns import Evaluation, Trial
 from upskill.core.nouns.evaluation import ComparedSkill
 from upskill.core.nouns.text import count, printable, shortened
-from upskill.report.cases import WorseCase, worse_cases
+from upskill.report.cases import worse_cases
 from upskill.report.dumbbell import UNICODE, drawn
 from upskill.report.glance import GlanceRow, lift_words, rows_of
 from upskill.report.markdown import markdown_text
@@ -34,16 +34,8 @@ _NAME_CHARACTERS, _LINE_CHARACTERS = 80, 300
 _SEVERITIES = {"danger": "dangers", "error": "errors", "warning": "warnings", "caution": "cautions"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Row:
-    """A row of the table."""
-
-    skill: ComparedSkill
-    result: GlanceRow
-
-    @property
-    def compares_versions(self) -> bool:
-        return _compares_versions(self.skill)
+_Row = tuple[ComparedSkill, GlanceRow]
+"""A row of the table: a skill, and one model's result."""
 
 
 def comment_text(
@@ -53,7 +45,7 @@ def comment_text(
     report_url: str | None = None,
 ) -> str:
     """The whole comment, at most `MOST_CHARACTERS` long. The trials of an evaluation are gone through once."""
-    rows = [_Row(skill=one, result=row) for one in skills if one.evaluation for row in rows_of(one.evaluation)]
+    rows = [(one, row) for one in skills if one.evaluation for row in rows_of(one.evaluation)]
     sections = [
         "\n".join([MARKER, *_read_first(skills), f"### {_title(skills)}", "", _sentences(skills, rows)]).rstrip(),
         _table(rows),
@@ -75,10 +67,12 @@ def _compares_versions(one: ComparedSkill) -> bool:
 def _read_first(skills: Sequence[ComparedSkill]) -> list[str]:
     """One line, above everything else, about what decides the verdict and could be forged; none where all is usual."""
     answered = dict.fromkeys(pair for one in skills for pair in one.stand_ins)
-    said = [_stand_in(*pair) for pair in answered]
-    said = [*said[:_MOST_FIRST], *_more(said)]
     cases = [f"cases of {_text(one.name)}: {_line(one.case_changes.words)}" for one in skills if one.case_changes.words]
-    said += [*cases[:_MOST_FIRST], *_more(cases)]
+    said = [
+        line
+        for lines in ([_stand_in(*pair) for pair in answered], cases)
+        for line in _first(lines, _MOST_FIRST, "{} more like these")
+    ]
     return [f"**Read first: {'; '.join(said)}**"] if said else []
 
 
@@ -89,8 +83,9 @@ def _stand_in(name: str, model: str) -> str:
     return f"a script answered{',' if name == model else ''} {whom}: {_text(model)}"
 
 
-def _more(said: Sequence[str]) -> list[str]:
-    return [f"{len(said) - _MOST_FIRST} more like these"] if len(said) > _MOST_FIRST else []
+def _first(lines: Sequence[str], most: int, more: str = "- {} more in the report") -> list[str]:
+    """The first of these, and how many more there are."""
+    return [*lines[:most], *([more.format(len(lines) - most)] if len(lines) > most else [])]
 
 
 def _verdicts(skill: ComparedSkill) -> set[str]:
@@ -126,7 +121,7 @@ def _of(some: Sequence[ComparedSkill], asked: Sequence[ComparedSkill]) -> str:
 
 def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> str:
     """A sentence for every model that a skill hurts, then what was required and is not met, then dangers."""
-    said = [f"**{_hurt(row)}**" for row in rows if row.result.verdict == "hurts"][:_MOST_FINDINGS]
+    said = [f"**{_hurt(*row)}**" for row in rows if row[1].verdict == "hurts"][:_MOST_FINDINGS]
     said += [
         f"{_text(one.name)}: {markdown_text(line)}."
         for one in skills
@@ -139,12 +134,11 @@ def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> str:
     return "\n".join(f"- {one}" for one in said) if len(said) > 1 else "".join(said)
 
 
-def _hurt(row: _Row) -> str:
-    result = row.result
+def _hurt(skill: ComparedSkill, result: GlanceRow) -> str:
     here = f" {result.reach}" if result.reach else ""
-    what = "got worse for" if row.compares_versions else "hurts"
+    what = "got worse for" if _compares_versions(skill) else "hurts"
     return (
-        f"{_text(row.skill.name)} {what} {_text(result.name)}{here}: from {result.before_text} to "
+        f"{_text(skill.name)} {what} {_text(result.name)}{here}: from {result.before_text} to "
         f"{result.after_text}, {lift_words(result)}."
     )
 
@@ -154,16 +148,14 @@ def _table(rows: Sequence[_Row]) -> str:
     if not rows:
         return ""
     order = ["hurts", "no verdict", "undecided", "no difference", "cheaper", "helps"]
-    ranked = sorted(
-        rows, key=lambda row: order.index(row.result.verdict) if row.result.verdict in order else len(order)
-    )
+    ranked = sorted(rows, key=lambda row: order.index(row[1].verdict) if row[1].verdict in order else len(order))
     lines = [
         f"| Skill | Model | Verdict | 0% to 100% | Pass rate | Lift in points ({_unbroken(USUAL)}) |",
         "|---|---|---|---|---|---|",
     ]
     room = _TABLE_CHARACTERS
     left = list(ranked)
-    while left and room >= len(line := _table_row(left[0])):
+    while left and room >= len(line := _table_row(*left[0])):
         lines.append(line)
         room -= len(line)
         left.pop(0)
@@ -172,14 +164,13 @@ def _table(rows: Sequence[_Row]) -> str:
     return "\n".join([*lines, "", _key(ranked)])
 
 
-def _table_row(row: _Row) -> str:
-    result = row.result
+def _table_row(skill: ComparedSkill, result: GlanceRow) -> str:
     if result.lift is None:
         lift = _line(result.why or "–")
     else:
         lift = _unbroken(result.figures) + (f" {markdown_text(result.reach)}" if result.reach else "")
     cells = (
-        _text(row.skill.name) + (" (new)" if row.skill.is_new else ""),
+        _text(skill.name) + (" (new)" if skill.is_new else ""),
         _text(result.name),
         _unbroken(f"{result.sign} {result.verdict}"),
         f"`{drawn(result, _BAR)}`",
@@ -197,14 +188,14 @@ def _unbroken(text: str) -> str:
 def _key(rows: Sequence[_Row]) -> str:
     """What the dots are: of changed skills the two versions, of others without and with the skill."""
     said = []
-    if versions := [row.skill for row in rows if row.compares_versions]:
+    if versions := [skill for skill, _ in rows if _compares_versions(skill)]:
         base = versions[0].compared_with
         before = "before" if base is None else f"at {_text(_short(base))}"
         said.append(f"{UNICODE.hollow} {before}, {UNICODE.filled} with this change")
     if len(versions) < len(rows):
         new = "new skills: " if versions else ""
         said.append(f"{new}{UNICODE.hollow} without the skill, {UNICODE.filled} with the skill")
-    if any(row.result.clarity == "unclear" for row in rows):
+    if any(result.clarity == "unclear" for _, result in rows):
         said.append(f"{UNICODE.unclear * 2} not clear")
     return f"<sub>{'; '.join(said)}</sub>"
 
@@ -215,11 +206,11 @@ def _short(version: str) -> str:
 
 
 def _changes(skills: Sequence[ComparedSkill]) -> str:
-    lines = []
-    for one in skills:
-        if one.changed:
-            more = f", {len(one.changed) - _MOST_PARTS} more" if len(one.changed) > _MOST_PARTS else ""
-            lines.append(f"- {_text(one.name)}: {', '.join(map(_text, one.changed[:_MOST_PARTS]))}{more}")
+    lines = [
+        f"- {_text(one.name)}: {', '.join(_first([*map(_text, one.changed)], _MOST_PARTS, '{} more'))}"
+        for one in skills
+        if one.changed
+    ]
     return "\n".join(["**What changed**", "", *lines]) if lines else ""
 
 
@@ -233,19 +224,24 @@ def _worse(one: ComparedSkill, trials: Iterable[Trial]) -> str:
     names = names_by_model([report.student.name for report in one.evaluation.students])
     cases = len({case.case_id for case in found})
     now = "now" if _compares_versions(one) else "with the skill"
-    lines = [_worse_line(case, names[case.model], now) for case in found[:_MOST_CASES]]
-    if len(found) > _MOST_CASES:
-        lines.append(f"- {len(found) - _MOST_CASES} more in the report")
+    lines = [
+        f"- {_text(case.case_id)} ({_text(names[case.model])}): "
+        f"{case.before} of {case.pairs} passed, {now} {case.after}"
+        for case in found
+    ]
     passes = "passes" if cases == 1 else "pass"
     than = "than before" if _compares_versions(one) else "with the skill than without it"
     head = f"{count(cases, 'case')} of {_html(one.name)} {passes} less often {than}"
     return "\n".join(
-        [f"<details><summary>{head}</summary>", "", *lines, "", "A single case can differ by chance.", "</details>"]
+        [
+            f"<details><summary>{head}</summary>",
+            "",
+            *_first(lines, _MOST_CASES),
+            "",
+            "A single case can differ by chance.",
+            "</details>",
+        ]
     )
-
-
-def _worse_line(case: WorseCase, model: str, now: str) -> str:
-    return f"- {_text(case.case_id)} ({_text(model)}): {case.before} of {case.pairs} passed, {now} {case.after}"
 
 
 def _lint(skills: Sequence[ComparedSkill]) -> str:
@@ -266,8 +262,7 @@ def _lint(skills: Sequence[ComparedSkill]) -> str:
         for one, found in every
         if found.severity in ("danger", "error")
     ]
-    more = [f"- {len(lines) - _MOST_FINDINGS} more in the report"] if len(lines) > _MOST_FINDINGS else []
-    return "\n".join([f"**Lint**: {said}", *([""] if lines else []), *lines[:_MOST_FINDINGS], *more])
+    return "\n".join([f"**Lint**: {said}", *([""] if lines else []), *_first(lines, _MOST_FINDINGS)])
 
 
 def _not_measured(skills: Sequence[ComparedSkill]) -> str:

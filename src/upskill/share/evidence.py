@@ -1,23 +1,31 @@
-"""Evidence: what was measured of exactly this version of a skill, as values that travel beside it, and what they can
-say without contradicting themselves.
+"""Evidence: what was measured of exactly this version of a skill, as values and as the file `evidence.json` beside it.
 
 Holds everything a reader needs in order to doubt a result: digests, figures, looks, versions. Never a prompt, an
-answer, a case, a path, an address or a key. A stranger may have written it: figures that could be true are believed,
-since nothing in the file can prove them.
+answer, a case, a path, an address or a key. A stranger may have written it: what contradicts itself is refused, and
+figures that could be true are believed, since nothing in the file can prove them.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from pydantic import TypeAdapter, ValidationError
+
+from upskill.core.foreign_json import parse_json
 from upskill.core.nouns.evaluation import StudentReport
 from upskill.core.nouns.harness import harness_info
 from upskill.core.nouns.lift import Lift, Verdict
 from upskill.core.nouns.plan import Design
-from upskill.core.nouns.skill import Skill, is_skill_name
-from upskill.core.nouns.text import digest_of, points
+from upskill.core.nouns.skill import EVIDENCE_FILE, SKILL_FILE, Skill, SkillFile, is_skill_name
+from upskill.core.nouns.text import digest_of, on_one_line, points
+from upskill.core.runs.records import first_problem
+from upskill.core.skills.skill_files import find_files, read_plain
+from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid
 
 EVIDENCE_FORMAT: Literal["upskill.evidence/1"] = "upskill.evidence/1"
 CARD_FORMAT = 1
@@ -339,3 +347,77 @@ def _is_time(text: str) -> bool:
         return datetime.fromisoformat(text).tzinfo is not None and bool(date.fromisoformat(text[:10]))
     except ValueError:
         return False
+
+
+MOST_EVIDENCE_BYTES = 5_000_000
+MOST_TEXT_BYTES = 20_000_000
+"""Line endings of larger files are not looked at."""
+_EVIDENCE = TypeAdapter(Evidence)
+
+
+class EvidenceInvalid(SkillInvalid):
+    """A file beside a skill is not evidence, whatever it is called."""
+
+    exit_code = EXIT_NOT_SHOWN
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """The text of `evidence.json`: equal evidence has equal bytes."""
+    value = _EVIDENCE.dump_python(evidence, mode="json")
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def evidence_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of `evidence.json`. It refuses unknown keys."""
+    schema = _EVIDENCE.json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def read_evidence(folder: Path) -> Evidence | None:
+    """The evidence beside a skill; `None` where there is none. Raises `EvidenceInvalid` for what is not evidence."""
+    path = folder / EVIDENCE_FILE
+    try:
+        return evidence_from(read_plain(path, most=MOST_EVIDENCE_BYTES))
+    except FileNotFoundError:
+        return None
+    except EngineError as error:
+        raise EvidenceInvalid(on_one_line(error.message)) from None
+    except ValueError as error:
+        raise EvidenceInvalid(
+            on_one_line(f"{path}: cannot be read as {EVIDENCE_FORMAT}: {error}"),
+            hint="remove it, and write it again with `upskill evidence SKILL`",
+        ) from None
+
+
+def evidence_from(data: bytes) -> Evidence:
+    """The evidence in the bytes of a file. Raises `ValueError` with the first thing that is wrong with it."""
+    parse_json(data)  # refuses duplicated keys, NaN, endless nesting
+    try:
+        evidence = _EVIDENCE.validate_json(data, strict=True)
+    except ValidationError as error:
+        raise ValueError(first_problem(error)) from None
+    if (problem := contradiction(evidence)) is not None:
+        raise ValueError(problem)
+    return evidence
+
+
+def measured_skill(folder: Path, skill: Skill) -> MeasuredSkill:
+    """The version in a folder as evidence names it; `skill` is what was read from it."""
+    root = folder.parent if folder.name == SKILL_FILE else folder
+    sources = {file.path: file.source for file in find_files(root.resolve(), [])}
+    return MeasuredSkill(
+        name=skill.name,
+        digest=skill.digest,
+        text_digest=text_digest(skill),
+        files=tuple(_measured_file(file, sources[file.path]) for file in skill.files if file.path in sources),
+    )
+
+
+def _measured_file(file: SkillFile, source: Path) -> MeasuredFile:
+    sha256_lf, program = file.sha256, False
+    if file.size <= MOST_TEXT_BYTES:
+        data = source.read_bytes()
+        program = data.startswith(b"#!")
+        if b"\0" not in data:
+            sha256_lf = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+    return MeasuredFile(path=file.path, size=file.size, sha256=file.sha256, sha256_lf=sha256_lf, program=program)

@@ -1,18 +1,19 @@
-"""Files that travel with a skill: those that a model may see, and the evidence. Cases stay behind.
+"""Files that travel with a skill, and folders that are changed together: all of them, or none. Cases stay behind.
 
-`evidence.json` and the card are read as a stranger's files, and written whole and always the same way.
+Everything is written beside its target first. Then it takes its place by renames, which are taken back when one fails.
 """
 
 import hashlib
-import json
 import os
-from dataclasses import dataclass
+import secrets
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
 
-from pydantic import TypeAdapter, ValidationError
-
-from upskill.core.foreign_json import parse_json
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import (
     CARD_FILE,
@@ -24,125 +25,30 @@ from upskill.core.nouns.skill import (
     SIGNATURE_FILE,
     SKILL_FILE,
     Skill,
-    SkillFile,
     is_skill_name,
     shared_path_problem,
 )
 from upskill.core.nouns.text import count, on_one_line
-from upskill.core.runs.records import first_problem, write_text
-from upskill.core.skills.skill_files import MOST_PROBLEMS, find_files, read_plain
+from upskill.core.skills.skill_files import MOST_PROBLEMS, find_files, open_plain, read_plain
 from upskill.core.skills.skills import read_skill
-from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid, UsageError
+from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.lint.dangers.search import search_skill
 from upskill.lint.lint_skill import lint
-from upskill.redaction import redactor_from
 from upskill.share.card import card_text
-from upskill.share.evidence import EVIDENCE_FORMAT, Evidence, MeasuredFile, MeasuredSkill, contradiction, text_digest
-from upskill.share.folder_changes import NewFile
+from upskill.share.evidence import MOST_EVIDENCE_BYTES, Evidence, evidence_from
 
-MOST_EVIDENCE_BYTES = 5_000_000
-MOST_TEXT_BYTES = 20_000_000
-"""Line endings of larger files are not looked at."""
-_EVIDENCE = TypeAdapter(Evidence)
-
-
-class EvidenceInvalid(SkillInvalid):
-    """A file beside a skill is not evidence, whatever it is called."""
-
-    exit_code = EXIT_NOT_SHOWN
+Action = Literal["write", "replace", "keep"]
+"""What happens to a folder or a file; `keep`: the same is there already."""
+LEFT_BY_PROGRAMS = frozenset({"__pycache__", ".DS_Store"})
+"""What appears in a folder by itself, and is removed with it."""
+_MOST_NAMED = 5
 
 
-def evidence_text(evidence: Evidence) -> str:
-    """The text of `evidence.json`: equal evidence has equal bytes."""
-    value = _EVIDENCE.dump_python(evidence, mode="json")
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+class NewFile(NamedTuple):
+    """The bytes of a file to be written, and whether it is a program."""
 
-
-def evidence_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of `evidence.json`. It refuses unknown keys."""
-    schema = _EVIDENCE.json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def read_evidence(folder: Path) -> Evidence | None:
-    """The evidence beside a skill; `None` where there is none. Raises `EvidenceInvalid` for what is not evidence."""
-    path = folder / EVIDENCE_FILE
-    try:
-        return evidence_from(read_plain(path, most=MOST_EVIDENCE_BYTES))
-    except FileNotFoundError:
-        return None
-    except EngineError as error:
-        raise EvidenceInvalid(on_one_line(error.message)) from None
-    except ValueError as error:
-        raise EvidenceInvalid(
-            on_one_line(f"{path}: cannot be read as {EVIDENCE_FORMAT}: {error}"),
-            hint="remove it, and write it again with `upskill evidence SKILL`",
-        ) from None
-
-
-def evidence_from(data: bytes) -> Evidence:
-    """The evidence in the bytes of a file. Raises `ValueError` with the first thing that is wrong with it."""
-    parse_json(data)  # refuses duplicated keys, NaN, endless nesting
-    try:
-        evidence = _EVIDENCE.validate_json(data, strict=True)
-    except ValidationError as error:
-        raise ValueError(first_problem(error)) from None
-    if (problem := contradiction(evidence)) is not None:
-        raise ValueError(problem)
-    return evidence
-
-
-def read_card(folder: Path) -> str | None:
-    """The text of the card beside a skill, with line feeds only; `None` where there is none."""
-    try:
-        data = read_plain(folder / CARD_FILE, most=MOST_EVIDENCE_BYTES)
-    except FileNotFoundError:
-        return None
-    except EngineError as error:
-        raise EvidenceInvalid(on_one_line(error.message)) from None
-    return data.decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def write_files(folder: Path, *, evidence: str, card: str, dry_run: bool = False) -> tuple[Path, Path]:
-    """Write both files beside a skill, and return where they are. Raises, before anything is written, where one is
-    there that upskill did not write."""
-    paths = folder / EVIDENCE_FILE, folder / CARD_FILE
-    try:
-        foreign = paths[1] if read_evidence(folder) is None and read_card(folder) is not None else None
-    except EvidenceInvalid:
-        foreign = paths[0]
-    if foreign is not None:
-        raise UsageError(
-            on_one_line(f"{foreign}: upskill did not write this file, or it was edited since; it was not overwritten"),
-            hint="rename or remove it",
-        )
-    if not dry_run:
-        clean = redactor_from(os.environ).clean_own
-        for path, text in zip(paths, (evidence, card), strict=True):
-            write_text(path, clean(text))
-    return paths
-
-
-def measured_skill(folder: Path, skill: Skill) -> MeasuredSkill:
-    """The version in a folder as evidence names it; `skill` is what was read from it."""
-    root = folder.parent if folder.name == SKILL_FILE else folder
-    sources = {file.path: file.source for file in find_files(root.resolve(), [])}
-    return MeasuredSkill(
-        name=skill.name,
-        digest=skill.digest,
-        text_digest=text_digest(skill),
-        files=tuple(_measured_file(file, sources[file.path]) for file in skill.files if file.path in sources),
-    )
-
-
-def _measured_file(file: SkillFile, source: Path) -> MeasuredFile:
-    sha256_lf, program = file.sha256, False
-    if file.size <= MOST_TEXT_BYTES:
-        data = source.read_bytes()
-        program = data.startswith(b"#!")
-        if b"\0" not in data:
-            sha256_lf = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
-    return MeasuredFile(path=file.path, size=file.size, sha256=file.sha256, sha256_lf=sha256_lf, program=program)
+    data: bytes
+    executable: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,8 +60,13 @@ class SharedSkill:
     skill: Skill
     files: dict[str, NewFile]
     """What a model may see, by path."""
-    evidence: dict[str, NewFile]
-    """The files of evidence that lie beside it, by name."""
+    evidence: Evidence | None = None
+    """What `evidence.json` beside it says about exactly this version."""
+    evidence_files: dict[str, NewFile] = field(default_factory=dict)
+    """The evidence as it travels, with the card written anew: a card is the text of its author, and an agent can open
+    it."""
+    note: str | None = None
+    """Why the file beside the skill does not count."""
 
 
 def read_shared_skill(folder: Path) -> SharedSkill:
@@ -189,85 +100,52 @@ def read_shared_skill(folder: Path) -> SharedSkill:
             ),
             hint="remove what an agent does not need",
         )
-    return SharedSkill(root=root, skill=skill, files=_contents(root, skill), evidence=_evidence_files(root))
+    files, beside = _contents(root, skill), _evidence_files(root)
+    if EVIDENCE_FILE not in beside:
+        return SharedSkill(root=root, skill=skill, files=files)
+    try:
+        evidence = evidence_from(beside[EVIDENCE_FILE].data)
+    except ValueError as error:
+        note = f"{EVIDENCE_FILE} cannot be read and is left out: {error}"
+        return SharedSkill(root=root, skill=skill, files=files, note=note)
+    if evidence.skill.digest != skill.digest:
+        note = f"{EVIDENCE_FILE} is about another version of the skill and is left out"
+        return SharedSkill(root=root, skill=skill, files=files, note=note)
+    beside[CARD_FILE] = NewFile(card_text(evidence).encode())
+    return SharedSkill(root=root, skill=skill, files=files, evidence=evidence, evidence_files=beside)
 
 
 def _contents(root: Path, skill: Skill) -> dict[str, NewFile]:
     """The bytes of every file, which must be those that were read before."""
-    known = {file.path: file for file in skill.files}
     sources = {file.path: file.source for file in find_files(root, [])}
     contents: dict[str, NewFile] = {}
-    for path, file in known.items():
+    for file in skill.files:
         try:
-            with sources[path].open("rb") as opened:
+            with sources[file.path].open("rb") as opened:
                 data = opened.read(file.size + 1)
         except (KeyError, OSError):
             data = b""
         if hashlib.sha256(data).hexdigest() != file.sha256:
-            raise UsageError(on_one_line(f"{skill.name}: {path} changed while it was being read"), hint="try again")
-        contents[path] = NewFile(data, file.executable)
+            raise UsageError(
+                on_one_line(f"{skill.name}: {file.path} changed while it was being read"), hint="try again"
+            )
+        contents[file.path] = NewFile(data, file.executable)
     return contents
 
 
 def _evidence_files(root: Path) -> dict[str, NewFile]:
+    """The evidence beside a skill and its signature."""
     found: dict[str, NewFile] = {}
     for name in sorted(EVIDENCE_FILES):
         path = root / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise SkillInvalid(on_one_line(f"{path}: is not an ordinary file"), hint="remove it")
-        try:
+        with suppress(FileNotFoundError):
             found[name] = NewFile(read_plain(path, most=MOST_EVIDENCE_BYTES))
-        except FileNotFoundError:
-            continue
-    return found
+    return {name: found[name] for name in (EVIDENCE_FILE, SIGNATURE_FILE) if name in found}
 
 
-Origin = Literal["file", "runs", "none"]
-
-
-class FoundEvidence(NamedTuple):
-    """Evidence for exactly this version of a skill, and where it is from."""
-
-    evidence: Evidence | None
-    origin: Origin
-    note: str | None = None
-    """Why the file beside the skill does not count."""
-
-
-def beside(shared: SharedSkill) -> FoundEvidence:
-    """What `evidence.json` beside the skill says, if it is about this version."""
-    file = shared.evidence.get(EVIDENCE_FILE)
-    if file is None:
-        return FoundEvidence(None, "none")
-    try:
-        evidence = evidence_from(file.data)
-    except ValueError as error:
-        return FoundEvidence(None, "none", f"{EVIDENCE_FILE} cannot be read and is left out: {error}")
-    if evidence.skill.digest != shared.skill.digest:
-        return FoundEvidence(None, "none", f"{EVIDENCE_FILE} is about another version of the skill and is left out")
-    return FoundEvidence(evidence, "file")
-
-
-def measured_here(folder: Path, *, runs_dir: Path, ledger: Path | None) -> FoundEvidence:
-    """What the runs in a folder of runs measured; without such a run, evidence without results."""
-    from upskill.share.gather import gather_evidence  # reads answers and grades them again
-
-    evidence = gather_evidence(folder, runs_dir=runs_dir, ledger=ledger)
-    return FoundEvidence(evidence, "runs" if evidence.results else "none")
-
-
-def files_beside(shared: SharedSkill, found: FoundEvidence) -> dict[str, NewFile]:
-    """The evidence beside a skill as it travels: none that is not about this version, and the card written anew.
-
-    A card is the text of its author, and an agent can open it.
-    """
-    if found.origin != "file" or found.evidence is None:
-        return {}
-    kept = {name: shared.evidence[name] for name in (EVIDENCE_FILE, SIGNATURE_FILE) if name in shared.evidence}
-    return kept | {CARD_FILE: NewFile(card_text(found.evidence).encode())}
-
-
-def findings_in(shared: SharedSkill, evidence: dict[str, NewFile]) -> tuple[Finding, ...]:
+def findings_in(shared: SharedSkill, evidence: Mapping[str, NewFile]) -> tuple[Finding, ...]:
     """What `lint` finds in a skill, and what is dangerous in the evidence that travels with it.
 
     Raises where the skill cannot be searched, or is not the one that was read.
@@ -279,3 +157,189 @@ def findings_in(shared: SharedSkill, evidence: dict[str, NewFile]) -> tuple[Find
         raise UsageError(f"{shared.skill.name}: changed while it was being read", hint="try again")
     planted = search_skill({name: file.data for name, file in evidence.items()})
     return tuple(dict.fromkeys((*(one for one in planted if one.severity == "danger"), *linted.findings)))
+
+
+def require_no_twin(folder: Path) -> None:
+    """Raise where a folder beside it differs only by case: not every file system has room for both."""
+    if not folder.parent.is_dir():
+        return
+    for other in (one.name for one in folder.parent.iterdir()):
+        if other != folder.name and other.casefold() == folder.name.casefold():
+            raise UsageError(on_one_line(f"{folder}: {other} is there, and differs only by case"), hint="rename it")
+
+
+def changed_files(folder: Path, files: Mapping[str, str], *, besides: Collection[str]) -> tuple[str, ...]:
+    """What of these files, each with its SHA-256, is otherwise in a folder, a sentence each.
+
+    The names in `besides` may be there with any content.
+    """
+    found = dict(_walk(folder))
+    changes = [f"{path} is missing" for path in files if path not in found]
+    for path, what in found.items():
+        if what is None:
+            changes.append(f"{path} is not an ordinary file")
+        elif path not in files and path not in besides:
+            changes.append(f"{path} was added")
+        elif path not in besides and what != files[path]:
+            changes.append(f"{path} was changed")
+    return tuple(on_one_line(change) for change in sorted(changes))
+
+
+def named_changes(changed: Sequence[str]) -> list[str]:
+    """The first of what changed, and how many more there are."""
+    more = len(changed) - _MOST_NAMED
+    return [*changed[:_MOST_NAMED], *([f"and {count(more, 'more change')}"] if more > 0 else [])]
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, str | None]]:
+    """Every file with its SHA-256; a link, and whatever else is no file, with `None`. Stops at too many."""
+    entries = 0
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in LEFT_BY_PROGRAMS)
+        for name in sorted((*folders, *names)):
+            path = Path(where, name)
+            inside = path.relative_to(folder).as_posix()
+            entries += 1
+            if entries > 2 * MOST_SHARED_FILES:
+                yield inside, None
+                return
+            if path.is_symlink():
+                yield inside, None
+            elif name in names and name not in LEFT_BY_PROGRAMS:
+                yield inside, _sha256(path)
+
+
+def _sha256(path: Path) -> str | None:
+    try:
+        with os.fdopen(open_plain(path), "rb") as file:
+            if os.fstat(file.fileno()).st_size > MOST_SHARED_BYTES:
+                return ""
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, EngineError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    target: Path
+    beside: Path | None
+    """What takes the place of the target; `None` where it is removed."""
+    aside: Path
+    """Where the old one waits until everything is done."""
+
+
+@dataclass(slots=True)
+class FolderChanges:
+    """Use as a context: what was staged and not applied leaves no trace. Every method may raise `OSError`."""
+
+    made: list[Path] = field(default_factory=list)
+    """Folders that were made on the way to a target, the outermost first."""
+    _staged: list[_Change] = field(default_factory=list)
+    _applied: bool = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        for change in self._staged:
+            if change.beside is not None:
+                _remove(change.beside)
+        if not self._applied:
+            for folder in reversed(self.made):
+                with suppress(OSError):
+                    folder.rmdir()
+
+    def make_folders(self, folder: Path) -> tuple[Path, ...]:
+        """Make a folder and those above it where they are missing; returns the new ones, the outermost first."""
+        missing = [one for one in reversed((folder, *folder.parents)) if not one.exists()]
+        for one in missing:
+            one.mkdir()
+            self.made.append(one)
+        return tuple(missing)
+
+    def stage_folder(self, target: Path, files: Mapping[str, NewFile]) -> None:
+        """Write a folder that will take the place of `target`, whose parent exists."""
+        change = self._stage(target)
+        assert change.beside is not None
+        for path, file in files.items():
+            copy = change.beside / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            _write(copy, file)
+
+    def stage_file(self, target: Path, data: bytes) -> None:
+        """Write a file that will take the place of `target`, whose parent exists."""
+        change = self._stage(target)
+        assert change.beside is not None
+        _write(change.beside, NewFile(data))
+
+    def stage_removal(self, target: Path) -> None:
+        """Have a folder or a file removed."""
+        self._staged.append(_Change(target, None, _hidden(target, "old")))
+
+    def _stage(self, target: Path) -> _Change:
+        change = _Change(target, _hidden(target, "tmp"), _hidden(target, "old"))
+        self._staged.append(change)
+        return change
+
+    def apply(self) -> None:
+        """Put everything in its place. Where that fails, everything is as it was."""
+        done: list[tuple[_Change, bool]] = []
+        try:
+            for change in self._staged:
+                done.append((change, os.path.lexists(change.target)))
+                if done[-1][1]:
+                    change.target.rename(change.aside)
+                if change.beside is not None:
+                    change.beside.rename(change.target)
+            self._applied = True
+        finally:
+            try:
+                self._finish(done)
+            except KeyboardInterrupt:
+                self._finish(done)
+                if not self._applied:  # otherwise everything is in its place, and the interrupt came too late
+                    raise
+
+    def _finish(self, done: Sequence[tuple[_Change, bool]]) -> None:
+        """Remove what was replaced, or take everything back. May be done again where it was interrupted."""
+        for change, was_there in reversed(done):
+            if self._applied:
+                _remove(change.aside)
+            else:
+                _take_back(change, was_there=was_there)
+
+
+def why_not(error: OSError) -> str:
+    """Why a change failed, and at which path where the system names one."""
+    return str(error.strerror) if error.filename is None else f"{error.strerror}: {error.filename}"
+
+
+def _take_back(change: _Change, *, was_there: bool) -> None:
+    is_new = not was_there or os.path.lexists(change.aside)
+    if change.beside is not None and is_new and not os.path.lexists(change.beside) and os.path.lexists(change.target):
+        change.target.rename(change.beside)  # removed with what else was staged
+    if os.path.lexists(change.aside):
+        change.aside.rename(change.target)
+
+
+def _hidden(target: Path, end: str) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{end}")
+
+
+def _write(path: Path, file: NewFile) -> None:
+    mode = 0o777 if file.executable else 0o666
+    new = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    with os.fdopen(new, "wb") as opened:
+        opened.write(file.data)
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from shlex import quote
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -19,7 +20,6 @@ from upskill.core import statistics
 from upskill.core.cases.files import read_skill_cases
 from upskill.core.nouns import StudentReport, Verdict, digest_of
 from upskill.core.nouns.look import Look
-from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.records import HELD_OUT, RunRecord, read_run
@@ -29,9 +29,15 @@ from upskill.core.skills.skills import read_skill
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError, UsageError
 from upskill.evaluation.recompute import Contradiction, recompute
 from upskill.redaction import redactor_from
-from upskill.share.card import card_text
-from upskill.share.evidence import MOST_RESULTS, SCRIPTED, Evidence, EvidenceResult, MissingLook, result_contradiction
-from upskill.share.files import evidence_text, measured_skill, write_files
+from upskill.share.evidence import (
+    MOST_RESULTS,
+    SCRIPTED,
+    Evidence,
+    EvidenceResult,
+    MissingLook,
+    measured_skill,
+    result_contradiction,
+)
 
 _MEASURED = ("with_skill", "offered")
 _CUSTOM = "openai-api/endpoint/"
@@ -52,42 +58,13 @@ class GatheredEvidence:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WrittenEvidence:
-    """Evidence as it was written beside a skill, or would be."""
-
-    evidence: Evidence
-    notes: tuple[str, ...]
-    text: str
-    card: str
-    paths: tuple[Path, ...]
-
-
-def write_evidence(skill: Path, *, runs_dir: Path, ledger: Path | None, dry_run: bool = False) -> WrittenEvidence:
-    """Gather the evidence of a skill and write it beside `SKILL.md`; without results nothing is written."""
-    folder = skill.parent if skill.name == SKILL_FILE else skill
-    found = gather(folder, runs_dir=runs_dir, ledger=ledger)
-    evidence = found.evidence
-    text, card = evidence_text(evidence), card_text(evidence)
-    paths: tuple[Path, ...] = ()
-    if evidence.results:
-        paths = write_files(folder, evidence=text, card=card, dry_run=dry_run)
-    return WrittenEvidence(evidence=evidence, notes=found.notes, text=text, card=card, paths=paths)
-
-
-def gather_evidence(skill: Path, *, runs_dir: Path, ledger: Path | None) -> Evidence:
+def gather(skill: Path, *, runs_dir: Path, ledger: Path | None) -> GatheredEvidence:
     """The evidence of the skill in a folder, from every run below `runs_dir` with its very digest.
 
     Nothing is chosen: of each model, harness, comparison and set of cases the last complete look is shown, and the
     other ones are counted. Without such a run the evidence has no results.
     """
-    return gather(skill, runs_dir=runs_dir, ledger=ledger).evidence
-
-
-def gather(skill: Path, *, runs_dir: Path, ledger: Path | None) -> GatheredEvidence:
-    """The same, with notes for a person."""
     found = read_skill(skill)
-    measured = measured_skill(skill, found)
     book = None if ledger is None else LookLedger(ledger, contradiction=statistics.contradiction)
     looks = () if book is None else book.read()
     reader = _Reader(digest=found.digest, looks=looks, uses=_uses(skill))
@@ -99,13 +76,12 @@ def gather(skill: Path, *, runs_dir: Path, ledger: Path | None) -> GatheredEvide
             f"{runs_dir}: {len(results):,} results are more than evidence can hold ({MOST_RESULTS})",
             hint="move runs to another folder and name it with UPSKILL_RUNS_DIR",
         )
-    days = [result.finished_at[:10] for result in results]
     evidence = Evidence(
-        skill=measured,
+        skill=measured_skill(skill, found),
         results=results,
         missing_looks=reader.missing_looks(),
         left_out=reader.left_out,
-        date=max(days, default=None),
+        date=max((result.finished_at[:10] for result in results), default=None),
     )
     return GatheredEvidence(evidence=evidence, notes=(*reader.notes, *(() if book is None else book.notes)))
 
@@ -147,8 +123,7 @@ class _Reader:
             self._note(folder, summary.problem)
         elif summary.digest == self.digest:
             try:
-                record = read_run(folder)
-                self._read(folder, record)
+                self._read(folder, read_run(folder))
             except UpskillError as error:
                 self._leave_out(folder, error.message)
             except Contradiction as error:
@@ -188,7 +163,7 @@ class _Reader:
         return EvidenceResult(
             report=public_report(report, harness=record.harness),
             own_server=student.endpoint is not None or student.model.startswith(_CUSTOM),
-            agent=_agent_version(record),
+            agent=_text_in(record.agent, "version"),
             others=None if others is None else len(others.skills),
             others_digest=None
             if others is None or not others.skills
@@ -203,7 +178,7 @@ class _Reader:
             own_cases=from_generate or _is_below(record.case_source, record.skill_source),
             uses={"held-out": len(cases)} if from_generate else dict(sorted(uses.items())),
             judge=None if record.judge is None else _public(record.judge.partition(" at ")[0]),
-            sandbox=_backend(record),
+            sandbox=_text_in(record.sandbox, "backend"),
             versions={_public(name): _public(version) for name, version in sorted(record.versions.items())},
             finished_at=_public(record.finished_at or record.started_at),
         )
@@ -309,14 +284,9 @@ def _public(text: str) -> str:
     return on_one_line(redactor_from(os.environ).clean_own(text))[:400]
 
 
-def _agent_version(record: RunRecord) -> str | None:
-    version = None if record.agent is None else record.agent.get("version")
-    return _public(version) if isinstance(version, str) else None
-
-
-def _backend(record: RunRecord) -> str | None:
-    backend = None if record.sandbox is None else record.sandbox.get("backend")
-    return _public(backend) if isinstance(backend, str) else None
+def _text_in(record: Mapping[str, Any] | None, key: str) -> str | None:
+    found = None if record is None else record.get(key)
+    return _public(found) if isinstance(found, str) else None
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -1,4 +1,8 @@
-"""Install a skill into the folders of coding agents, and undo that. Copies, never links; asks and prints nothing."""
+"""Install a skill into the folders of coding agents, and undo that. Copies, never links; asks and prints nothing.
+
+The record `.upskill-install.json` in a copy may be a stranger's, in a project that was cloned. It names no place: only
+the folder that it lies in can be removed because of it.
+"""
 
 import hashlib
 import os
@@ -10,41 +14,176 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import INSTALL_RECORD, Skill, is_skill_name
 from upskill.core.nouns.text import on_one_line
+from upskill.core.runs.records import record_text
+from upskill.core.skills.skill_files import read_plain
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, SkillInvalid, UsageError
-from upskill.share.copies import (
-    AGENTS,
-    ANY_AGENT,
-    MOST_FOLDERS_MADE,
-    OTHER_AGENTS,
-    READ_THE_SHARED_FOLDER,
-    SHARED_FOLDER,
-    Action,
-    Copy,
-    InstallRecord,
-    Scope,
-    changes_since,
-    copies_of,
-    install_record_text,
-    named_changes,
-    read_install_record,
-    require_no_twin,
-    skills_add_line,
-)
 from upskill.share.evidence import Evidence
 from upskill.share.files import (
-    FoundEvidence,
+    Action,
+    FolderChanges,
+    NewFile,
     SharedSkill,
-    beside,
-    files_beside,
+    changed_files,
     findings_in,
-    measured_here,
+    named_changes,
     read_shared_skill,
+    require_no_twin,
+    why_not,
 )
-from upskill.share.folder_changes import FolderChanges, NewFile, why_not
+
+SHARED_FOLDER = ".agents/skills"
+ANY_AGENT = "agents"
+"""Whatever agent reads the shared folder."""
+NEEDED_NODE = "22.20"
+"""The Node.js that `skills` from npm needs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agent:
+    """A coding agent that `upskill install` knows. A folder of a user begins with a variable that may name it."""
+
+    project: str = SHARED_FOLDER
+    """The folder of skills in a project."""
+    user: str = "~/.agents/skills"
+    """The folder of skills for all projects of a user."""
+    own_folder: str | None = None
+    """A folder that is there where the agent was used."""
+    program: str | None = None
+
+
+AGENTS = {
+    "claude-code": Agent(
+        project=".claude/skills",
+        user="$CLAUDE_CONFIG_DIR/skills",
+        own_folder="$CLAUDE_CONFIG_DIR",
+        program="claude",
+    ),
+    "codex": Agent(own_folder="$CODEX_HOME", program="codex"),
+    "opencode": Agent(
+        user="$XDG_CONFIG_HOME/opencode/skills", own_folder="$XDG_CONFIG_HOME/opencode", program="opencode"
+    ),
+    ANY_AGENT: Agent(),
+}
+"""Those that `upskill install` writes for, by their name in `--for`."""
+_USUAL = {"~": ".", "$CLAUDE_CONFIG_DIR": ".claude", "$CODEX_HOME": ".codex", "$XDG_CONFIG_HOME": ".config"}
+"""Where a folder of a user is, below the home folder, if no variable names it."""
+
+_SHARED_READERS = """
+amp antigravity antigravity-cli cline cursor deepagents dexto droid firebender fx gemini-cli github-copilot kilo
+kimi-code-cli loaf pi promptscript replit sarvam-code universal warp zed
+"""
+_OWN_FOLDERS = """
+adal aider-desk astrbot augment autohand-code bob codearts-agent codebuddy codemaker codestudio command-code continue
+cortex crush devin eve forgecode goose grok hermes-agent iflow-cli inference-sh jazz junie kimchi kiro-cli kode lingma
+mcpjam minimax-code mistral-vibe moxby mux neovate ona openclaw openhands pochi posit-assistant qoder qoder-cn qwen-code
+reasonix roo rovodev tabnine-cli terramind tinycloud trae trae-cn windsurf zcode zencoder zenflow
+"""
+READ_THE_SHARED_FOLDER = frozenset(_SHARED_READERS.split())
+"""Other agents that read the shared folder of a project, by the names that `skills` from npm has for them."""
+OTHER_AGENTS = READ_THE_SHARED_FOLDER | frozenset(_OWN_FOLDERS.split())
+"""Every other agent that `skills` 1.7.4 from npm installs for."""
+
+
+def skills_add_line(folder: str, agent: str = "NAME", *, user: bool = False) -> str:
+    """The command that installs a folder for another agent."""
+    return f"npx skills add {folder} -a {agent}{' -g' if user else ''}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scope:
+    """Where things are installed: in a project, or for a user."""
+
+    project: Path
+    user: bool
+    home: Path
+    environment: Mapping[str, str]
+
+    @property
+    def base(self) -> Path:
+        """The folder that installing never makes or removes."""
+        return self.home if self.user else self.project
+
+    def of_user(self, folder: str) -> Path:
+        """Where a folder of the user is, `$CODEX_HOME` for example."""
+        first, _, inside = folder.partition("/")
+        named = self.environment.get(first.removeprefix("$"), "")
+        return (Path(named) if named else self.home / _USUAL[first]) / inside
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Copy:
+    """One copy of a skill: for whom, where, and what happens there."""
+
+    agents: tuple[str, ...]
+    folder: Path
+    """As it was asked for."""
+    real: Path
+    """The same without links."""
+    action: Action = "write"
+
+    def leaves(self, scope: Scope) -> bool:
+        """Whether a link leads out of the project that it is for."""
+        return not scope.user and not self.real.is_relative_to(scope.project.resolve())
+
+
+def _copies(name: str, agents: Sequence[str], scope: Scope) -> tuple[Copy, ...]:
+    """The copies of a skill for these agents, each once even where links make two of their folders one."""
+    found: dict[Path, Copy] = {}
+    for one in dict.fromkeys(agents):
+        agent = AGENTS[one]
+        folder = scope.project / (scope.of_user(agent.user) if scope.user else agent.project)
+        real = Path(os.path.realpath(folder)) / name
+        known = found.get(real, Copy(agents=(), folder=folder / name, real=real))
+        found[real] = replace(known, agents=(*known.agents, one))
+    return tuple(found.values())
+
+
+FORMAT = "upskill.install-record/1"
+MOST_RECORD_BYTES = 1_000_000
+MOST_FOLDERS_MADE = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InstallRecord:
+    """What was installed: every file with its SHA-256, and how many folders above it were made for it."""
+
+    format: str = FORMAT
+    upskill: str
+    """The version that wrote it."""
+    name: str
+    digest: str
+    """Of the skill, as `upskill eval` and `evidence.json` have it."""
+    files: Mapping[str, str]
+    folders_made: int = 0
+    """Of the folders above, the innermost first."""
+
+
+_RECORD = TypeAdapter(InstallRecord)
+
+
+def _read_record(folder: Path) -> InstallRecord | None:
+    """The record of an installed skill; `None` where there is none that can be read."""
+    try:
+        record = _RECORD.validate_json(read_plain(folder / INSTALL_RECORD, most=MOST_RECORD_BYTES))
+    except (FileNotFoundError, ValidationError, EngineError):
+        return None
+    return record if record.format == FORMAT and 0 <= record.folders_made <= MOST_FOLDERS_MADE else None
+
+
+def _require_unchanged(folder: Path, record: InstallRecord, *, shown: Path, done: str, hint: str) -> None:
+    """Raise where a copy is not as it was installed."""
+    if changed := changed_files(folder, record.files, besides={INSTALL_RECORD}):
+        raise UsageError(
+            on_one_line(f"{shown}: was changed after it was installed, so it was not {done}"),
+            problems=named_changes(changed),
+            hint=hint,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,58 +191,61 @@ class InstallPlan:
     """What installing would do. Nothing was written yet."""
 
     shared: SharedSkill
-    files: Mapping[str, NewFile]
-    """What each copy holds, besides its record."""
     copies: tuple[Copy, ...]
     scope: Scope
     chosen: Literal["named", "present", "none present"]
     """How the agents were chosen: by the user, or because they are there."""
     findings: tuple[Finding, ...]
-    evidence: FoundEvidence
+    measured: Evidence | None
+    origin: Literal["file", "runs", "none"]
+    """Where the results are from: the file beside the skill, or the runs here."""
 
     @property
     def skill(self) -> Skill:
         return self.shared.skill
 
     @property
+    def files(self) -> dict[str, NewFile]:
+        """What each copy holds, besides its record."""
+        return {**self.shared.files, **self.shared.evidence_files}
+
+    @property
     def dangers(self) -> tuple[Finding, ...]:
         """What a person must agree to first."""
         return tuple(one for one in self.findings if one.severity == "danger")
-
-    @property
-    def measured(self) -> Evidence | None:
-        return self.evidence.evidence
 
 
 def plan_install(
     skill: Path, *, agents: Sequence[str], scope: Scope, runs_dir: Path, ledger: Path | None
 ) -> InstallPlan:
     """What installing this skill would write, and where. Raises where a copy cannot or must not be written."""
-    _require_project(scope)
+    if not scope.user and scope.project.resolve() == scope.home.resolve():
+        raise UsageError("the current folder is your home folder", hint="add --user, or change to a project first")
     shared = read_shared_skill(skill)
-    chosen, names = _chosen(agents, scope, skill)
-    found = beside(shared)
-    evidence = files_beside(shared, found)
-    files = {**shared.files, **evidence}
-    copies = tuple(_planned(one, shared, files, scope) for one in copies_of(shared.skill.name, names, scope))
-    if found.evidence is None and runs_dir.is_dir():
-        found = measured_here(shared.root, runs_dir=runs_dir, ledger=ledger)._replace(note=found.note)
-    return InstallPlan(
+    _require_known(agents, user=scope.user, skill=skill)
+    present = present_agents(scope)
+    plan = InstallPlan(
         shared=shared,
-        files=files,
-        copies=copies,
+        copies=_copies(shared.skill.name, agents or present or (ANY_AGENT,), scope),
         scope=scope,
-        chosen=chosen,
-        findings=findings_in(shared, evidence),
-        evidence=found,
+        chosen="named" if agents else "present" if present else "none present",
+        findings=(),
+        measured=shared.evidence,
+        origin="none" if shared.evidence is None else "file",
     )
+    plan = replace(plan, copies=tuple(_planned(one, plan) for one in plan.copies))
+    if shared.evidence is None and runs_dir.is_dir():
+        from upskill.share.gather import gather  # reads answers and grades them again
+
+        evidence = gather(shared.root, runs_dir=runs_dir, ledger=ledger).evidence
+        plan = replace(plan, measured=evidence, origin="runs" if evidence.results else "none")
+    return replace(plan, findings=findings_in(shared, shared.evidence_files))
 
 
 def install(plan: InstallPlan) -> None:
     """Write every copy, or none. Raises where somebody changed a copy since the plan was made."""
     for copy in plan.copies:
-        _action(copy.real, on_one_line(str(copy.folder)), plan.files)
-    hashes = _hashes(plan.files)
+        _action(copy, plan.files)
     try:
         with FolderChanges() as changes:
             for copy in plan.copies:
@@ -114,10 +256,10 @@ def install(plan: InstallPlan) -> None:
                     upskill=version("upskill"),
                     name=plan.skill.name,
                     digest=plan.skill.digest,
-                    files=hashes,
+                    files=_hashes(plan.files),
                     folders_made=max(min(made, MOST_FOLDERS_MADE), *_made_before(copy.real.parent), 0),
                 )
-                text = NewFile(install_record_text(record).encode())
+                text = NewFile(record_text(_RECORD, record).encode())
                 changes.stage_folder(copy.real, {**plan.files, INSTALL_RECORD: text})
             changes.apply()
     except OSError as error:
@@ -129,14 +271,14 @@ def install(plan: InstallPlan) -> None:
 def present_agents(scope: Scope) -> tuple[str, ...]:
     """The agents that are on this machine: their own folder is there, or their program is on the search path."""
     return tuple(
-        agent.name
-        for agent in AGENTS.values()
-        if (agent.own_folder is not None and agent.own_folder.path(scope.home, scope.environment).is_dir())
+        name
+        for name, agent in AGENTS.items()
+        if (agent.own_folder is not None and scope.of_user(agent.own_folder).is_dir())
         or (agent.program is not None and shutil.which(agent.program, path=scope.environment.get("PATH")) is not None)
     )
 
 
-def require_known(agents: Sequence[str], *, user: bool, skill: Path) -> None:
+def _require_known(agents: Sequence[str], *, user: bool, skill: Path) -> None:
     """Raise for a name that is no agent that upskill installs for; for those of `skills` from npm, with its command."""
     known = ", ".join(AGENTS)
     for name in agents:
@@ -156,53 +298,38 @@ def require_known(agents: Sequence[str], *, user: bool, skill: Path) -> None:
         raise UsageError(on_one_line(f"--for {name}: no such agent"), hint=f"known: {known}")
 
 
-def _require_project(scope: Scope) -> None:
-    if not scope.user and scope.project.resolve() == scope.home.resolve():
-        raise UsageError("the current folder is your home folder", hint="add --user, or change to a project first")
-
-
-def _chosen(
-    agents: Sequence[str], scope: Scope, skill: Path
-) -> tuple[Literal["named", "present", "none present"], Sequence[str]]:
-    if agents:
-        require_known(agents, user=scope.user, skill=skill)
-        return "named", agents
-    present = present_agents(scope)
-    return ("present", present) if present else ("none present", (ANY_AGENT,))
-
-
-def _planned(copy: Copy, shared: SharedSkill, files: Mapping[str, NewFile], scope: Scope) -> Copy:
-    real, shown = copy.real, on_one_line(str(copy.folder))
-    if copy.leaves(scope):
+def _planned(copy: Copy, plan: InstallPlan) -> Copy:
+    real, root = copy.real, plan.shared.root
+    if copy.leaves(plan.scope):
         raise UsageError(
             on_one_line(f"{copy.folder.parent}: leads out of the project, to {real.parent}"),
             hint="replace the link with a folder, or install with --user",
         )
-    if real == shared.root or real.is_relative_to(shared.root) or shared.root.is_relative_to(real):
+    if real.is_relative_to(root) or root.is_relative_to(real):
         raise UsageError(
-            f"{shown}: overlaps the skill that would be installed", hint="name the skill where it was written"
+            on_one_line(f"{copy.folder}: overlaps the skill that would be installed"),
+            hint="name the skill where it was written",
         )
     for parent in (real.parent, *real.parent.parents):
         if parent.exists() and not parent.is_dir():
             raise UsageError(on_one_line(f"{parent}: is not a folder"), hint="move it away")
     require_no_twin(real)
-    return replace(copy, action=_action(real, shown, files))
+    return replace(copy, action=_action(copy, plan.files))
 
 
-def _action(real: Path, shown: str, files: Mapping[str, NewFile]) -> Action:
+def _action(copy: Copy, files: Mapping[str, NewFile]) -> Action:
     """What happens to what is there. Only an unchanged copy that upskill installed is replaced."""
+    real = copy.real
     if not os.path.lexists(real):
         return "write"
-    record = None if real.is_symlink() or not real.is_dir() else read_install_record(real)
+    record = None if real.is_symlink() or not real.is_dir() else _read_record(real)
     if record is None:
         what = "is a link" if real.is_symlink() else "exists and was not installed by upskill"
-        raise UsageError(f"{shown}: {what}, so it was not replaced", hint="move it away, then install again")
-    if changed := changes_since(real, record):
         raise UsageError(
-            f"{shown}: was changed after it was installed, so it was not replaced",
-            problems=named_changes(changed),
-            hint="copy what you need from it and move it away, then install again",
+            on_one_line(f"{copy.folder}: {what}, so it was not replaced"), hint="move it away, then install again"
         )
+    hint = "copy what you need from it and move it away, then install again"
+    _require_unchanged(real, record, shown=copy.folder, done="replaced", hint=hint)
     return "keep" if record.files == _hashes(files) else "replace"
 
 
@@ -212,7 +339,7 @@ def _hashes(files: Mapping[str, NewFile]) -> dict[str, str]:
 
 def _made_before(skills_folder: Path) -> list[int]:
     """How many folders were made for other copies here: whichever copy is removed last removes them."""
-    found = [read_install_record(one) for one in sorted(skills_folder.iterdir()) if one.is_dir()]
+    found = [_read_record(one) for one in sorted(skills_folder.iterdir()) if one.is_dir()]
     return [record.folders_made for record in found if record is not None]
 
 
@@ -222,17 +349,22 @@ class InstalledCopy(NamedTuple):
     copy: Copy
     record: InstallRecord
 
+    def require_unchanged(self) -> None:
+        """Raise where somebody changed it: then it is not removed."""
+        hint = "copy what you need from it and remove it yourself"
+        _require_unchanged(self.copy.real, self.record, shown=self.copy.folder, done="removed", hint=hint)
+
 
 def plan_undo(skill: Path, *, agents: Sequence[str], scope: Scope) -> tuple[InstalledCopy, ...]:
     """The copies that would be removed. `skill` is the folder that was installed, or only its name."""
-    require_known(agents, user=scope.user, skill=skill)
+    _require_known(agents, user=scope.user, skill=skill)
     name = _name_of(skill)
     found: list[InstalledCopy] = []
-    for copy in copies_of(name, agents or tuple(AGENTS), scope):
-        record = None if copy.leaves(scope) or copy.real.is_symlink() else read_install_record(copy.real)
+    for copy in _copies(name, agents or tuple(AGENTS), scope):
+        record = None if copy.leaves(scope) or copy.real.is_symlink() else _read_record(copy.real)
         if record is not None and record.name == name:
             found.append(InstalledCopy(copy, record))
-            _require_unchanged(found[-1])
+            found[-1].require_unchanged()
     if not found:
         where = "for all your projects" if scope.user else "in this project"
         raise UsageError(
@@ -248,7 +380,7 @@ def undo(copies: Sequence[InstalledCopy], *, scope: Scope) -> None:
     Raises where somebody changed a copy since the plan was made.
     """
     for installed in copies:
-        _require_unchanged(installed)
+        installed.require_unchanged()
     try:
         with FolderChanges() as changes:
             for copy, _ in copies:
@@ -265,20 +397,10 @@ def undo(copies: Sequence[InstalledCopy], *, scope: Scope) -> None:
                 folder.rmdir()
 
 
-def _require_unchanged(installed: InstalledCopy) -> None:
-    if changed := changes_since(installed.copy.real, installed.record):
-        raise UsageError(
-            on_one_line(f"{installed.copy.folder}: was changed after it was installed, so it was not removed"),
-            problems=named_changes(changed),
-            hint="copy what you need from it and remove it yourself",
-        )
-
-
 def _name_of(skill: Path) -> str:
     try:
         return read_skill(skill).name
     except (UsageError, SkillInvalid):
-        name = skill.name
-        if not is_skill_name(name):
+        if not is_skill_name(skill.name):
             raise
-        return name
+        return skill.name

@@ -1,60 +1,91 @@
-"""Publish skills into a folder that installers read: files, evidence, card, list of plugins.
+"""Publish skills into a folder that installers read: files, evidence, card, list of plugins, list in the README.
 
-All of it is written, or nothing. Asks nobody and prints nothing. What does not belong to the published skills stays,
-byte for byte.
+`skills` from npm finds `skills/<name>/SKILL.md`. Claude Code reads `.claude-plugin/marketplace.json`. All of it is
+written, or nothing. Asks nobody and prints nothing. What does not belong to the published skills stays, byte for byte.
 """
 
+import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from upskill.core.foreign_json import parse_json
+from upskill.core.nouns.case import Json
 from upskill.core.nouns.finding import Finding, FindingsRefused
-from upskill.core.nouns.skill import CARD_FILE, EVIDENCE_FILE, SIGNATURE_FILE
-from upskill.core.nouns.text import count, on_one_line
-from upskill.errors import EXIT_NOT_SHOWN, EngineError, UpskillError, UsageError
+from upskill.core.nouns.skill import CARD_FILE, EVIDENCE_FILE, EVIDENCE_FILES, SIGNATURE_FILE, is_skill_name
+from upskill.core.nouns.text import count, on_one_line, whole_characters
+from upskill.core.skills.skill_files import read_plain
+from upskill.core.skills.skills import find_skills, read_skill
+from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid, UpskillError, UsageError
 from upskill.redaction import redactor_from
+from upskill.report.markdown import markdown_text
 from upskill.share.card import card_text, evidence_line
-from upskill.share.copies import Action, named_changes, require_no_twin
-from upskill.share.evidence import Evidence
+from upskill.share.evidence import Evidence, evidence_text, read_evidence
 from upskill.share.files import (
-    FoundEvidence,
+    Action,
+    FolderChanges,
+    NewFile,
     SharedSkill,
-    beside,
-    evidence_text,
-    files_beside,
+    changed_files,
     findings_in,
-    measured_here,
+    named_changes,
     read_shared_skill,
+    require_no_twin,
+    why_not,
 )
-from upskill.share.folder_changes import FolderChanges, NewFile, why_not
-from upskill.share.marketplace import (
-    ATTRIBUTES_FILE,
-    MARKETPLACE_FILE,
-    README_FILE,
-    SKILLS_FOLDER,
-    PublishedSkill,
-    marketplace_bytes,
-    marketplace_name,
-    marketplace_problem,
-    new_marketplace,
-    parse_marketplace,
-    published_changes,
-    published_skills,
-    read_text_file,
-    readme_text,
-    require_name,
-    updated_readme,
-    with_attribute,
-    with_skills,
+from upskill.share.gather import gather
+
+SKILLS_FOLDER = "skills"
+MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
+README_FILE = "README.md"
+ATTRIBUTES_FILE = ".gitattributes"
+MOST_FILE_BYTES = 5_000_000
+_ATTRIBUTE = b"evidence.json -text"
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RESERVED = re.compile(
+    r"anthropic|^claude|official"
+    r"|^(agent-skills|builtin|financial-services-plugins|inline|knowledge-work-plugins|life-sciences)$"
 )
+_MOST_NAME = 64
+_MOST_LISTED = 500
+_INDENT = re.compile(rb"\n([ \t]{1,8})\S")
+_HERE = "./"
 
 
 class PublishRefused(UpskillError):
     """A skill that was measured to do harm is not published."""
 
     exit_code = EXIT_NOT_SHOWN
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PublishedSkill:
+    """One skill in the list of plugins, and in the README."""
+
+    name: str
+    description: str
+    """Its own, which is never edited."""
+    result: str
+    """What was measured, in one line."""
+
+    @property
+    def folder(self) -> str:
+        return f"{_HERE}{SKILLS_FOLDER}/{self.name}"
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """A plugin that holds this skill and nothing else. Its description ends with the result."""
+        end = "" if self.description.endswith((".", "!", "?", "…")) else "."
+        return {
+            "name": self.name,
+            "description": f"{self.description}{end} Result: {self.result}.",
+            "source": _HERE,
+            "strict": False,
+            "skills": [self.folder],
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,30 +148,26 @@ class PublishPlan:
         return actions != {"keep"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PublishOrder:
-    """What a user asks for."""
-
-    skills: tuple[Path, ...]
-    to: Path
-    runs_dir: Path
-    ledger: Path | None
-    owner: str | None = None
-    name: str | None = None
-    home: Path
-
-
-def plan_publish(order: PublishOrder) -> PublishPlan:
+def plan_publish(
+    skills: Sequence[Path],
+    *,
+    to: Path,
+    home: Path,
+    runs_dir: Path,
+    ledger: Path | None,
+    owner: str | None = None,
+    name: str | None = None,
+) -> PublishPlan:
     """What publishing would write. Raises where a skill or the folder cannot or must not be published."""
-    to = _folder(order)
-    if order.name is not None:
-        require_name(order.name)
-    shared = [read_shared_skill(skill) for skill in order.skills]
-    _require_apart(shared, to)
-    planned = tuple(_planned(one, order, to) for one in shared)
-    marketplace, name = _marketplace(order, planned, to)
-    files = tuple(one for one in (marketplace, _readme(name, planned, to), _attributes(to)) if one is not None)
-    return PublishPlan(to=to, marketplace=name, skills=planned, files=files)
+    real = _folder(to, home)
+    if name is not None:
+        _require_name(name)
+    shared = [read_shared_skill(skill) for skill in skills]
+    _require_apart(shared, real)
+    planned = tuple(_planned(one, real, runs_dir=runs_dir, ledger=ledger) for one in shared)
+    marketplace, title = _marketplace(real, planned, owner=owner, name=name)
+    files = tuple(one for one in (marketplace, _readme(title, planned, real), _attributes(real)) if one is not None)
+    return PublishPlan(to=real, marketplace=title, skills=planned, files=files)
 
 
 def publish(plan: PublishPlan) -> None:
@@ -148,7 +175,7 @@ def publish(plan: PublishPlan) -> None:
     for skill in plan.skills:
         _there(skill.folder)
     for file in plan.files:
-        if read_text_file(file.path) != file.before:
+        if _read_plain_file(file.path) != file.before:
             raise UsageError(on_one_line(f"{file.path}: changed meanwhile; nothing was published"), hint="try again")
     try:
         with FolderChanges() as changes:
@@ -167,11 +194,10 @@ def publish(plan: PublishPlan) -> None:
         ) from error
 
 
-def _folder(order: PublishOrder) -> Path:
+def _folder(typed: Path, home: Path) -> Path:
     """The real folder to publish to. It may be new."""
-    shown = on_one_line(str(order.to))
-    to = order.to.resolve()
-    if order.home.resolve().is_relative_to(to):
+    shown, to = on_one_line(str(typed)), typed.resolve()
+    if home.resolve().is_relative_to(to):
         raise UsageError(
             f"{shown}: is your home folder, or above it", hint="name a folder of its own, e.g. --to shared"
         )
@@ -181,7 +207,7 @@ def _folder(order: PublishOrder) -> Path:
     for inside in (SKILLS_FOLDER, str(Path(MARKETPLACE_FILE).parent)):
         real = (to / inside).resolve()
         if not real.is_relative_to(to) or (real.exists() and not real.is_dir()):
-            raise UsageError(on_one_line(f"{order.to / inside}: must be a folder inside {shown}"), hint="move it away")
+            raise UsageError(on_one_line(f"{typed / inside}: must be a folder inside {shown}"), hint="move it away")
     return to
 
 
@@ -200,14 +226,23 @@ def _require_apart(skills: Sequence[SharedSkill], to: Path) -> None:
             )
 
 
-def _planned(shared: SharedSkill, order: PublishOrder, to: Path) -> PlannedSkill:
+def _planned(shared: SharedSkill, to: Path, *, runs_dir: Path, ledger: Path | None) -> PlannedSkill:
     name, folder = shared.skill.name, to / SKILLS_FOLDER / shared.skill.name
-    file = beside(shared)
-    here = measured_here(shared.root, runs_dir=order.runs_dir, ledger=order.ledger)
-    chosen, notes = _chosen(name, file, here)
-    evidence = chosen.evidence
-    assert evidence is not None  # what is measured here has at least the digests
-    about = files_beside(shared, file) if chosen is file else _new_evidence(evidence)
+    here = gather(shared.root, runs_dir=runs_dir, ledger=ledger).evidence
+    for one in (shared.evidence, here):  # harm counts in both
+        if one is not None and one.worst_verdict == "hurts":
+            raise PublishRefused(
+                f"{name}: not published: {evidence_line(one)}",
+                hint="improve the skill with `upskill generate --from`, and measure it again",
+            )
+    notes = [] if shared.note is None else [shared.note]
+    evidence, about = here, shared.evidence_files
+    if shared.evidence is not None and not here.results:
+        evidence = shared.evidence
+    else:
+        about = _new_evidence(here)
+        if shared.evidence not in (None, here):
+            notes.append(f"{EVIDENCE_FILE} beside the skill is replaced by what the runs here measured")
     findings = findings_in(shared, about)
     if bad := [one for one in findings if one.severity in ("danger", "error")]:
         raise FindingsRefused(
@@ -223,7 +258,13 @@ def _planned(shared: SharedSkill, order: PublishOrder, to: Path) -> PlannedSkill
     if action == "replace" and there == {path: one.data for path, one in files.items()}:
         action = "keep"
     return PlannedSkill(
-        shared=shared, folder=folder, evidence=evidence, findings=findings, files=files, action=action, notes=notes
+        shared=shared,
+        folder=folder,
+        evidence=evidence,
+        findings=findings,
+        files=files,
+        action=action,
+        notes=tuple(notes),
     )
 
 
@@ -233,29 +274,13 @@ def _new_evidence(evidence: Evidence) -> dict[str, NewFile]:
     return {name: NewFile(clean(text).encode()) for name, text in texts.items()}
 
 
-def _chosen(name: str, file: FoundEvidence, here: FoundEvidence) -> tuple[FoundEvidence, tuple[str, ...]]:
-    """The evidence that is published: of the runs here, else what lies beside the skill. Harm counts in both."""
-    for one in (file, here):
-        if one.evidence is not None and one.evidence.worst_verdict == "hurts":
-            raise PublishRefused(
-                f"{name}: not published: {evidence_line(one.evidence)}",
-                hint="improve the skill with `upskill generate --from`, and measure it again",
-            )
-    notes = [] if file.note is None else [file.note]
-    if here.evidence is not None and here.evidence.results:
-        if file.evidence is not None and file.evidence != here.evidence:
-            notes.append(f"{EVIDENCE_FILE} beside the skill is replaced by what the runs here measured")
-        return here, tuple(notes)
-    return (here if file.evidence is None else file), tuple(notes)
-
-
 def _there(folder: Path) -> tuple[Action, dict[str, bytes]]:
     """Whether there is a published version, and its files. Raises where upskill did not publish what is there."""
     shown = on_one_line(str(folder))
     require_no_twin(folder)
     if not os.path.lexists(folder):
         return "write", {}
-    changed = None if folder.is_symlink() or not folder.is_dir() else published_changes(folder)
+    changed = None if folder.is_symlink() or not folder.is_dir() else _published_changes(folder)
     if changed is None:
         raise UsageError(f"{shown}: upskill did not publish what is there, so it was not replaced", hint="move it away")
     if changed:
@@ -268,31 +293,38 @@ def _there(folder: Path) -> tuple[Action, dict[str, bytes]]:
     return "replace", {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def _marketplace(order: PublishOrder, skills: Sequence[PlannedSkill], to: Path) -> tuple[PlannedFile, str]:
+def _marketplace(
+    to: Path, skills: Sequence[PlannedSkill], *, owner: str | None, name: str | None
+) -> tuple[PlannedFile, str]:
+    """The list of plugins with these skills, and its name."""
     path = to / MARKETPLACE_FILE
-    before = read_text_file(path)
+    before = _read_plain_file(path)
     current: dict[str, Any]
     if before is None:
-        name = order.name or marketplace_name(to.name)
-        require_name(name)
-        if not (order.owner or "").strip():
+        name = name or re.sub(r"[^a-z0-9]+", "-", to.name.lower()).strip("-")[:_MOST_NAME].strip("-") or SKILLS_FOLDER
+        _require_name(name)
+        owner = (owner or "").strip()
+        if not owner:
             raise UsageError(
                 "a new marketplace needs the name of its owner", hint="add --owner NAME, of you or your team"
             )
-        current = new_marketplace(name, str(order.owner).strip())
+        current = {
+            "name": name,
+            "owner": {"name": owner},
+            "description": f"Agent Skills of {owner}, each with what was measured.",
+            "plugins": [],
+        }
     else:
-        current = parse_marketplace(path, before)
-        if problem := marketplace_problem(current):
-            raise UsageError(f"{path}: cannot be added to: {problem}", hint="correct the file, then publish again")
+        current = _read_marketplace(path, before)
         for option, typed, there in (
-            ("--name", order.name, current["name"]),
-            ("--owner", order.owner, current["owner"]["name"]),
+            ("--name", name, current["name"]),
+            ("--owner", owner, current["owner"]["name"]),
         ):
             if typed is not None and typed != there:
                 raise UsageError(
                     on_one_line(f"{option} {typed}: {path} has {there!r}"), hint=f"remove {option}, or edit the file"
                 )
-    data = marketplace_bytes(with_skills(current, [one.listed for one in skills]), before=before)
+    data = _marketplace_bytes(_with_skills(current, [one.listed for one in skills]), before=before)
     return PlannedFile(path=path, data=data, before=before), str(current["name"])
 
 
@@ -301,16 +333,16 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
     path = to / README_FILE
     if path.is_symlink():
         return None
-    before = read_text_file(path)
-    rows = published_skills(to / SKILLS_FOLDER) | {one.name: one.listed for one in skills}
+    before = _read_plain_file(path)
+    rows = _published_skills(to / SKILLS_FOLDER) | {one.name: one.listed for one in skills}
     listed = [rows[name] for name in sorted(rows)]
     if before is None:
-        return PlannedFile(path=path, data=readme_text(title, listed).encode(), before=None)
+        return PlannedFile(path=path, data=_new_readme(title, listed).encode(), before=None)
     try:
         text = before.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return PlannedFile(path=path, data=updated_readme(text, listed).encode(), before=before)
+    return PlannedFile(path=path, data=_updated_readme(text, listed).encode(), before=before)
 
 
 def _attributes(to: Path) -> PlannedFile | None:
@@ -318,5 +350,174 @@ def _attributes(to: Path) -> PlannedFile | None:
     path = to / ATTRIBUTES_FILE
     if path.is_symlink():
         return None
-    before = read_text_file(path)
-    return PlannedFile(path=path, data=with_attribute(before), before=before)
+    before = _read_plain_file(path)
+    return PlannedFile(path=path, data=_with_attribute(before), before=before)
+
+
+def _require_name(name: str) -> None:
+    """Raise for a name that Claude Code would refuse."""
+    if _NAME.fullmatch(name) is None or len(name) > _MOST_NAME:
+        raise UsageError(
+            f"--name {name!r}: not a valid name of a marketplace",
+            hint="use letters a-z, digits and hyphens, as in harbour-skills",
+        )
+    if _RESERVED.search(name) is not None:
+        raise UsageError(
+            f"the name {name} is reserved: Claude Code refuses marketplaces of that name",
+            hint="choose another with --name NAME",
+        )
+
+
+def _with_skills(marketplace: Mapping[str, Any], skills: Sequence[PublishedSkill]) -> dict[str, Any]:
+    """The same list with these skills. Other plugins, unknown keys and the order of everything stay.
+
+    A skill that another plugin of the list offers already is not offered twice.
+    """
+    plugins = [dict(one) for one in marketplace["plugins"]]
+    for skill in skills:
+        named = next((one for one in plugins if one.get("name") == skill.name), None)
+        if named is not None and not _offers(named, skill):
+            raise UsageError(
+                f"{MARKETPLACE_FILE}: the plugin {skill.name} is there already, with another source",
+                hint="rename or remove that plugin",
+            )
+        if named is None:
+            if not any(_offers(one, skill) for one in plugins):
+                plugins.append(skill.entry)
+        elif named["skills"] == [skill.folder]:
+            named["description"] = skill.entry["description"]
+    return {**marketplace, "plugins": plugins}
+
+
+def _offers(plugin: Mapping[str, Any], skill: PublishedSkill) -> bool:
+    skills = plugin.get("skills")
+    return plugin.get("source") == _HERE and isinstance(skills, list) and skill.folder in skills
+
+
+def _read_marketplace(path: Path, data: bytes) -> Any:
+    """The list of plugins in the bytes of its file. Raises where it cannot be added to."""
+    try:
+        value = parse_json(data)
+        problem = _marketplace_problem(value)
+    except ValueError as error:
+        problem = str(error)
+    if problem is not None:
+        raise UsageError(
+            on_one_line(f"{path}: cannot be added to: {problem}"), hint="correct the file, then publish again"
+        )
+    return value
+
+
+def _marketplace_problem(value: Json) -> str | None:
+    """Why a list of plugins cannot be added to; `None` if it can."""
+    if not isinstance(value, dict):
+        return "it is not an object"
+    owner, plugins, metadata = value.get("owner"), value.get("plugins"), value.get("metadata")
+    if not isinstance(value.get("name"), str) or not isinstance(owner, dict) or not isinstance(owner.get("name"), str):
+        return "it needs `name` and `owner.name`"
+    if not isinstance(plugins, list) or not all(isinstance(one, dict) for one in plugins):
+        return "`plugins` must be a list of objects"
+    if isinstance(metadata, dict) and metadata.get("pluginRoot") not in (None, ".", "./"):
+        return "`metadata.pluginRoot` leads to another folder; add the skills there yourself"
+    return None
+
+
+def _with_attribute(before: bytes | None) -> bytes:
+    """The attributes of a repository in which git keeps the bytes of evidence: a signature is about these bytes."""
+    before = before or b""
+    if _ATTRIBUTE in before.splitlines():
+        return before
+    end = b"\n" if before and not before.endswith(b"\n") else b""
+    return before + end + _ATTRIBUTE + b"\n"
+
+
+BEGIN = "<!-- upskill: list of skills, written by `upskill publish` -->"
+END = "<!-- upskill: end of the list -->"
+
+
+def _new_readme(title: str, rows: Sequence[PublishedSkill]) -> str:
+    """A new README."""
+    return "\n".join(
+        [
+            f"# {markdown_text(title)}",
+            "",
+            _block(rows),
+            "",
+            "Each skill has a card, `evidence.md`, and the same as data, `evidence.json`. `upskill verify skills/NAME`",
+            "tells whether they still hold.",
+            "",
+            "To install a skill from a clone of this repository:",
+            "",
+            "```sh",
+            "npx skills add .",
+            "```",
+            "",
+            "In Claude Code: `/plugin marketplace add OWNER/REPOSITORY`.",
+            "",
+        ]
+    )
+
+
+def _updated_readme(text: str, rows: Sequence[PublishedSkill]) -> str:
+    """The text with a new list between the marks; as it was where it has no marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{_block(rows)}{after}" if begin and end else text
+
+
+def _block(rows: Sequence[PublishedSkill]) -> str:
+    table = ["| Skill | What it is for | Result |", "|---|---|---|"]
+    for row in rows:
+        cells = (f"[{row.name}](skills/{row.name}/evidence.md)", markdown_text(row.description))
+        table.append(f"| {' | '.join(cells)} | {markdown_text(row.result)} |")
+    return "\n".join([BEGIN, "", *table, "", END])
+
+
+def _published_changes(folder: Path) -> tuple[str, ...] | None:
+    """What in a folder of a skill is not as upskill published it; `None` if upskill did not publish it."""
+    try:
+        evidence = read_evidence(folder)
+    except (SkillInvalid, EngineError):
+        evidence = None
+    if evidence is None:
+        return None
+    files = {file.path: file.sha256 for file in evidence.skill.files}
+    return changed_files(folder, files, besides=EVIDENCE_FILES)
+
+
+def _read_plain_file(path: Path) -> bytes | None:
+    """The bytes of a file; `None` where there is none. Raises `UsageError` where it is not an ordinary file."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UsageError(on_one_line(f"{path}: is not an ordinary file"), hint="move it away")
+    try:
+        return read_plain(path, most=MOST_FILE_BYTES)
+    except FileNotFoundError:
+        return None
+
+
+def _marketplace_bytes(value: Mapping[str, Any], *, before: bytes | None) -> bytes:
+    """The list as it is written: indented as it was before, and the same bytes where nothing changed."""
+    if before is not None and json.loads(before.decode("utf-8-sig")) == value:
+        return before
+    found = None if before is None else _INDENT.search(before)
+    indent = "  " if found is None else found[1].decode()
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    if whole_characters(text) != text:  # half a character can only be written as an escape
+        text = json.dumps(value, indent=indent)
+    return f"{text}\n".encode()
+
+
+def _published_skills(skills_folder: Path) -> dict[str, PublishedSkill]:
+    """The skills that are in the folder and have evidence, by the name of their folder."""
+    found: dict[str, PublishedSkill] = {}
+    for folder in find_skills(skills_folder, depth=1, most_folders=_MOST_LISTED):
+        if not is_skill_name(folder.name):
+            continue  # no agent reads it, and its name could be markup
+        try:
+            evidence = read_evidence(folder)
+            if evidence is not None:
+                description, result = read_skill(folder).description, evidence_line(evidence)
+                found[folder.name] = PublishedSkill(name=folder.name, description=description, result=result)
+        except (SkillInvalid, UsageError, EngineError):
+            continue  # somebody else's, and not for us to judge
+    return found

@@ -1,7 +1,7 @@
 """What of the evidence beside a skill still holds for the files, the cases and the card here. Calls no model."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Literal
@@ -12,9 +12,16 @@ from upskill.core.nouns.skill import CARD_FILE, EVIDENCE_FILE, SKILL_FILE
 from upskill.core.nouns.text import count
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError
-from upskill.share.card import card_text, how, model_names
-from upskill.share.evidence import CARD_FORMAT, Evidence, EvidenceResult, MeasuredFile, MeasuredSkill
-from upskill.share.files import measured_skill, read_card, read_evidence
+from upskill.share.card import card_text, how, model_names, read_card
+from upskill.share.evidence import (
+    CARD_FORMAT,
+    Evidence,
+    EvidenceResult,
+    MeasuredFile,
+    MeasuredSkill,
+    measured_skill,
+    read_evidence,
+)
 
 Broken = Literal["text", "files", "cases"]
 """What a result rested on and is no longer the same: the text that was given, the files of the skill, the cases."""
@@ -40,28 +47,27 @@ class FileChanges:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CaseChanges:
-    """How the cases of a result differ from those that are here."""
-
-    measured: int
-    here: int | None
-    """How many of them are here unchanged; `None` where the cases are not here."""
-    unmeasured: tuple[str, ...] = ()
-    """Ids of cases that are here in place of those that are not: what a measured case may have become."""
-
-    @property
-    def missing(self) -> int:
-        """How many of the measured cases were changed or removed; 0 where that cannot be known."""
-        return 0 if self.here is None else self.measured - self.here
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ResultState:
     """One result, and what of its basis has changed."""
 
     result: EvidenceResult
-    broken: tuple[Broken, ...]
-    cases: CaseChanges
+    basis_changed: bool
+    """Whether the text or the files that it rested on are no longer the same."""
+    cases_here: int | None = None
+    """How many of its cases are here unchanged; `None` where the cases are not here."""
+    unmeasured: tuple[str, ...] = ()
+    """Ids of cases that are here in place of those that are not: what a measured case may have become."""
+
+    @property
+    def missing_cases(self) -> int:
+        """How many of the measured cases were changed or removed; 0 where that cannot be known."""
+        return 0 if self.cases_here is None else len(self.result.cases) - self.cases_here
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """What is no longer the same."""
+        basis: tuple[Broken, ...] = (self.result.basis,) if self.basis_changed else ()
+        return (*basis, "cases") if self.missing_cases else basis
 
     @property
     def holds(self) -> bool:
@@ -112,51 +118,25 @@ def _is_changed(before: MeasuredFile, after: MeasuredFile) -> bool:
     return before.sha256_lf != after.sha256_lf or (after.program and has_returns)
 
 
-def compare_evidence(
-    evidence: Evidence,
-    now: MeasuredSkill,
-    *,
+def _result_state(
+    result: EvidenceResult,
+    files: FileChanges,
     own: Sequence[Case] | None,
     named: Sequence[Case] | None,
-    card: CardState,
-    notes: tuple[str, ...] = (),
-) -> EvidenceState:
-    """What still holds. `own` are the cases beside the skill and `named` those of a file that a person named; `None`
-    where there are none."""
-    files = compare_files(evidence.skill, now)
-    measured = frozenset(digest for one in evidence.results for digest in one.cases)
-    here = (*(own or ()), *(named or ()))
-    new = tuple(dict.fromkeys(case.id for case in here if case.digest not in measured))
-    results = []
-    for one in evidence.results:
-        cases = _compare_cases(one, own, named, measured=measured)
-        same = files.same_text if one.basis == "text" else files.same_files
-        broken: list[Broken] = [] if same else [one.basis]
-        results.append(ResultState(result=one, broken=tuple(broken + ["cases"] * bool(cases.missing)), cases=cases))
-    return EvidenceState(
-        evidence=evidence,
-        files=files,
-        results=tuple(results),
-        unmeasured=new,
-        card=card,
-        notes=notes,
-    )
-
-
-def _compare_cases(
-    result: EvidenceResult, own: Sequence[Case] | None, named: Sequence[Case] | None, *, measured: frozenset[str]
-) -> CaseChanges:
+    measured: Collection[str],
+) -> ResultState:
     """Cases that were in a file elsewhere are not expected beside the skill: none of them here says nothing."""
+    state = ResultState(
+        result=result, basis_changed=not (files.same_text if result.basis == "text" else files.same_files)
+    )
     cases = (*(own or ()), *(named or ()))
     digests = {case.digest for case in cases}
     here = sum(digest in digests for digest in result.cases)
     expected = (result.own_cases and own is not None) or (named is not None and here > 0)
     if not expected:
-        return CaseChanges(measured=len(result.cases), here=None)
+        return state
     unmeasured = [case.id for case in cases if case.digest not in measured and _may_be_of(case, result.uses)]
-    return CaseChanges(
-        measured=len(result.cases), here=here, unmeasured=() if here == len(result.cases) else tuple(unmeasured)
-    )
+    return replace(state, cases_here=here, unmeasured=() if here == len(result.cases) else tuple(unmeasured))
 
 
 def _may_be_of(case: Case, uses: Mapping[str, int]) -> bool:
@@ -184,11 +164,16 @@ def verify_skill(skill: Path, *, case_file: Path | None = None) -> EvidenceState
             hint=f"measure the skill with `upskill eval`, then write it: upskill evidence {quote(str(folder))}",
         )
     notes: list[str] = []
-    return compare_evidence(
-        evidence,
-        now,
-        own=_own_cases(folder, notes),
-        named=None if case_file is None else read_case_file(case_file, check_problems=lambda _: []).cases,
+    own = _own_cases(folder, notes)
+    named = None if case_file is None else read_case_file(case_file, check_problems=lambda _: []).cases
+    files = compare_files(evidence.skill, now)
+    measured = {digest for one in evidence.results for digest in one.cases}
+    here = (*(own or ()), *(named or ()))
+    return EvidenceState(
+        evidence=evidence,
+        files=files,
+        results=tuple(_result_state(one, files, own, named, measured) for one in evidence.results),
+        unmeasured=tuple(dict.fromkeys(case.id for case in here if case.digest not in measured)),
         card=_card_state(folder, evidence),
         notes=tuple(notes),
     )
@@ -270,38 +255,35 @@ def _result_lines(results: Sequence[ResultState]) -> Iterator[str]:
 
 def why(state: ResultState) -> str:
     """Why a result holds or does not, in words."""
+    text = state.result.basis == "text"
     if state.holds:
-        return f"it rests on {_basis_words(state.result)}, which are the same"
-    return "; ".join(_reason(broken, state) for broken in state.broken)
-
-
-def _basis_words(result: EvidenceResult) -> str:
-    return f"the name and body of {SKILL_FILE}" if result.basis == "text" else "all files of the skill"
-
-
-def _reason(broken: Broken, state: ResultState) -> str:
-    if broken == "text":
-        return f"the model was given the name and body of {SKILL_FILE}, and these changed"
-    if broken == "files":
-        return "the model had all files of the skill, and some changed"
-    return _changed_cases(state.cases)
-
-
-def _changed_cases(cases: CaseChanges) -> str:
-    here = f" (here and not measured: {_listed(cases.unmeasured)})" if cases.unmeasured else ""
-    verb = "was" if cases.missing == 1 else "were"
-    return f"{cases.missing} of {count(cases.measured, 'case')} {verb} changed or removed{here}"
+        basis = f"the name and body of {SKILL_FILE}" if text else "all files of the skill"
+        return f"it rests on {basis}, which are the same"
+    reasons = []
+    if state.basis_changed:
+        given = (
+            f"was given the name and body of {SKILL_FILE}, and these"
+            if text
+            else "had all files of the skill, and some"
+        )
+        reasons.append(f"the model {given} changed")
+    if missing := state.missing_cases:
+        here = f" (here and not measured: {_listed(state.unmeasured)})" if state.unmeasured else ""
+        verb = "was" if missing == 1 else "were"
+        cases = count(len(state.result.cases), "case")
+        reasons.append(f"{missing} of {cases} {verb} changed or removed{here}")
+    return "; ".join(reasons)
 
 
 def _case_lines(state: EvidenceState) -> Iterator[str]:
-    absent = [one for one in state.results if one.cases.here is None]
+    absent = [one for one in state.results if one.cases_here is None]
     if absent and len(absent) == len(state.results):
         yield "cases: not here, so they were not compared; name their file with -t FILE"
     elif absent:
         yield f"cases of {count(len(absent), 'result')}: not here, so they were not compared"
-    elif state.results and not any(one.cases.missing for one in state.results):
+    elif state.results and not any(one.missing_cases for one in state.results):
         yield "cases: the same"
-    named = {id for one in state.results for id in one.cases.unmeasured}
+    named = {id for one in state.results for id in one.unmeasured}
     if len(absent) < len(state.results) and (new := [id for id in state.unmeasured if id not in named]):
         yield f"cases that were not measured: {_listed(new)}"
 
@@ -344,9 +326,9 @@ def verification_json(state: EvidenceState) -> dict[str, Json]:
                 "changed": list(one.broken),
                 "why": why(one),
                 "cases": {
-                    "measured": one.cases.measured,
-                    "here": one.cases.here,
-                    "unmeasured": list(one.cases.unmeasured),
+                    "measured": len(one.result.cases),
+                    "here": one.cases_here,
+                    "unmeasured": list(one.unmeasured),
                 },
             }
             for one in state.results

@@ -16,9 +16,8 @@ from agents.real.recording import OPENCODE_OFF, Place, record_claude_code, recor
 from agents.real.router import read_listing
 from agents.real.scripted_model import Script, scripted_model
 from upskill.core.skills.skills import read_skill
-from upskill.share.copies import Scope
-from upskill.share.install import install, plan_install, plan_undo, undo
-from upskill.share.publish import PublishOrder, plan_publish, publish
+from upskill.share.install import Scope, install, plan_install, plan_undo, undo
+from upskill.share.publish import plan_publish, publish
 
 MODULES = Path(__file__).parents[3] / "build" / "agents" / "node_modules"
 BINARIES = MODULES / ".bin"
@@ -115,15 +114,15 @@ def published(tmp_path: Path) -> Path:
     to = tmp_path / "harbour-skills"
     to.mkdir()
     (to / "skills-lock.json").write_text('{ "version": 1, "skills": {} }')
-    order = PublishOrder(
-        skills=tuple(_made_skill(tmp_path, name) for name in ("port-of-tarn", "port-of-mere")),
+    plan = plan_publish(
+        [_made_skill(tmp_path, name) for name in ("port-of-tarn", "port-of-mere")],
         to=to,
         runs_dir=tmp_path / "runs",
         ledger=None,
         owner="Harbour team",
         home=tmp_path / "home",
     )
-    publish(plan_publish(order))
+    publish(plan)
     return to
 
 

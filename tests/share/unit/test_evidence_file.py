@@ -14,15 +14,14 @@ from upskill.core.skills.skills import read_skill
 from upskill.errors import SkillInvalid, UsageError
 from upskill.lint.folder import FolderContents
 from upskill.lint.lint_skill import lint_skill
-from upskill.share.card import card_text
-from upskill.share.files import (
+from upskill.share.card import card_text, write_evidence
+from upskill.share.evidence import (
     MOST_EVIDENCE_BYTES,
     EvidenceInvalid,
     evidence_from,
     evidence_schema,
     evidence_text,
     read_evidence,
-    write_files,
 )
 
 
@@ -158,22 +157,21 @@ def test_no_file_is_no_evidence(tmp_path: Path) -> None:
 def test_files_that_upskill_did_not_write_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "evidence.md").write_text("My own evidence.\n")
     with pytest.raises(UsageError, match=r"evidence\.md: upskill did not write this file"):
-        write_files(tmp_path, evidence=evidence_text(EVIDENCE), card="# Card\n")
+        write_evidence(tmp_path, EVIDENCE)
     (tmp_path / "evidence.md").unlink()
     (tmp_path / "evidence.json").write_text('{"mine": 1}')
     with pytest.raises(UsageError, match=r"evidence\.json: upskill did not write this file"):
-        write_files(tmp_path, evidence=evidence_text(EVIDENCE), card="# Card\n")
+        write_evidence(tmp_path, EVIDENCE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["evidence.json"]
     assert (tmp_path / "evidence.json").read_text() == '{"mine": 1}'
 
 
 def test_both_files_are_written_and_a_dry_run_writes_none(tmp_path: Path) -> None:
-    text = evidence_text(EVIDENCE)
-    paths = write_files(tmp_path, evidence=text, card="# Card\n", dry_run=True)
+    paths = write_evidence(tmp_path, EVIDENCE, dry_run=True)
     assert not any(path.exists() for path in paths)
     for _ in range(2):  # what upskill wrote it writes again
-        assert write_files(tmp_path, evidence=text, card="# Card\n") == paths
-    assert [path.read_text() for path in paths] == [text, "# Card\n"]
+        assert write_evidence(tmp_path, EVIDENCE) == paths
+    assert [path.read_text() for path in paths] == [evidence_text(EVIDENCE), card_text(EVIDENCE)]
 
 
 def test_the_schema_accepts_what_is_written_and_refuses_unknown_keys() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from upskill.share.folder_changes import FolderChanges, NewFile
+from upskill.share.files import FolderChanges, NewFile
 
 
 @pytest.fixture

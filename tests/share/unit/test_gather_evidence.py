@@ -16,8 +16,8 @@ from upskill.core.nouns.lift import Loads
 from upskill.core.nouns.look import Look, SeenCase, SeenPair, sketch_of
 from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.skills.skills import read_skill
-from upskill.share.files import evidence_from, evidence_text
-from upskill.share.gather import NothingMeasured, gather, gather_evidence, public_report, require_results
+from upskill.share.evidence import evidence_from, evidence_text
+from upskill.share.gather import NothingMeasured, gather, public_report, require_results
 
 ALL, NONE = [True] * 12, [False] * 12
 SECRET_PROMPT = "What is the secret of case"
@@ -42,7 +42,7 @@ def runs(tmp_path: Path) -> Path:
 
 def test_evidence_names_model_figures_and_cases_by_digest_only(skill: Path, runs: Path) -> None:
     measured_run(runs, "r1", skill, passed=ALL, passed_without=NONE)
-    evidence = gather_evidence(skill, runs_dir=runs, ledger=None)
+    evidence = gather(skill, runs_dir=runs, ledger=None).evidence
     (result,) = evidence.results
     assert (result.model, result.report.student.model, result.report.harness) == (
         "haiku",
@@ -65,14 +65,14 @@ def test_the_same_runs_give_the_same_bytes(skill: Path, runs: Path) -> None:
     for name in ("b", "a"):
         student = replace(HAIKU, name=name, model=f"anthropic/{name}")
         measured_run(runs, name, skill, passed=ALL, passed_without=NONE, student=student)
-    texts = {evidence_text(gather_evidence(skill, runs_dir=runs, ledger=None)) for _ in range(2)}
+    texts = {evidence_text(gather(skill, runs_dir=runs, ledger=None).evidence) for _ in range(2)}
     assert len(texts) == 1
 
 
 def test_a_run_of_another_version_is_no_evidence(skill: Path, runs: Path) -> None:
     measured_run(runs, "r1", skill, passed=ALL, passed_without=NONE)
     (skill / "SKILL.md").write_text("---\nname: port\ndescription: Knows it.\n---\nThe port is 7414.\n")
-    evidence = gather_evidence(skill, runs_dir=runs, ledger=None)
+    evidence = gather(skill, runs_dir=runs, ledger=None).evidence
     assert evidence.results == ()
     assert evidence.worst_verdict is None
     assert not evidence.is_shown
@@ -84,7 +84,7 @@ def test_a_run_of_another_version_is_no_evidence(skill: Path, runs: Path) -> Non
 def test_the_last_look_is_shown_and_an_earlier_one_that_hurts_is_counted(skill: Path, runs: Path) -> None:
     measured_run(runs, "r1", skill, passed=NONE, passed_without=ALL, at="2026-11-14T12:00:00+00:00")
     measured_run(runs, "r2", skill, passed=ALL, passed_without=NONE, at="2026-11-15T12:00:00+00:00")
-    (result,) = gather_evidence(skill, runs_dir=runs, ledger=None).results
+    (result,) = gather(skill, runs_dir=runs, ledger=None).evidence.results
     assert result.verdict == "helps"
     assert result.other_looks == {"hurts": 1}
 
@@ -92,7 +92,7 @@ def test_the_last_look_is_shown_and_an_earlier_one_that_hurts_is_counted(skill: 
 def test_a_copy_of_a_run_is_no_other_look(skill: Path, runs: Path) -> None:
     run = measured_run(runs, "r1", skill, passed=ALL, passed_without=NONE)
     shutil.copytree(run, runs / "r2")
-    (result,) = gather_evidence(skill, runs_dir=runs, ledger=None).results
+    (result,) = gather(skill, runs_dir=runs, ledger=None).evidence.results
     assert result.other_looks == {}
 
 
@@ -106,7 +106,7 @@ def test_models_harnesses_comparisons_and_case_sets_are_results_of_their_own(ski
         runs, "r4", skill, passed=ALL, passed_without=NONE, arms=("previous", "with_skill"), previous_digest="ab" * 32
     )
     measured_run(runs, "r5", skill, passed=ALL, passed_without=NONE, cases=cases.cases[:8], case_source="../../c.json")
-    found = gather_evidence(skill, runs_dir=runs, ledger=None).results
+    found = gather(skill, runs_dir=runs, ledger=None).evidence.results
     assert sorted((one.model, one.report.harness, one.against[:8], len(one.cases), one.own_cases) for one in found) == [
         ("b", "chat/2", "baseline", 12, True),
         ("haiku", "chat/1", "baseline", 12, True),
@@ -170,7 +170,7 @@ def test_neither_paths_nor_addresses_of_this_machine_are_in_evidence(skill: Path
     measured_run(runs, "r2", skill, passed=ALL, passed_without=NONE, student=own, judge=judge)
     agent = {"version": "1.2.3", "named": "/home/me/bin/codex"}
     measured_run(runs, "r3", skill, passed=ALL, passed_without=NONE, agent=agent)
-    evidence = gather_evidence(skill, runs_dir=runs, ledger=None)
+    evidence = gather(skill, runs_dir=runs, ledger=None).evidence
     text = evidence_text(evidence)
     assert not [word for word in ("home", "10.1.2.3", "://", "pw@", str(runs)) if word in text]
     by_model = {one.model: one for one in evidence.results}

@@ -9,10 +9,9 @@ import pytest
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, SkillInvalid, UpskillError, UsageError
 from upskill.share.card import card_text
-from upskill.share.copies import Scope, named_changes
-from upskill.share.evidence import Evidence
-from upskill.share.files import evidence_text, measured_skill
-from upskill.share.install import InstallPlan, install, plan_install, plan_undo, undo
+from upskill.share.evidence import Evidence, evidence_text, measured_skill
+from upskill.share.files import named_changes
+from upskill.share.install import InstallPlan, Scope, install, plan_install, plan_undo, undo
 
 ALL = ("claude-code", "codex", "opencode", "agents")
 
@@ -400,8 +399,8 @@ def test_evidence_travels_only_if_it_is_about_this_version_and_a_strangers_card_
     for text in (evidence_text(evidence).replace(evidence.skill.digest, "0" * 64), "no evidence"):
         (place.skill / "evidence.json").write_text(text)
         plan = place.install("codex")
-        assert plan.evidence.note is not None
-        assert "is left out" in plan.evidence.note
+        assert plan.shared.note is not None
+        assert "is left out" in plan.shared.note
         assert not {"evidence.json", "evidence.md"} & {path.name for path in folder.iterdir()}
 
 

@@ -16,9 +16,8 @@ from upskill.core.nouns.lift import Verdict
 from upskill.core.nouns.skill import EVIDENCE_FILE, SIGNATURE_FILE
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, SkillInvalid, UpskillError, UsageError
-from upskill.share.evidence import Evidence, EvidenceResult
-from upskill.share.files import evidence_text, measured_skill, read_evidence
-from upskill.share.publish import PublishOrder, PublishPlan, PublishRefused, plan_publish, publish
+from upskill.share.evidence import Evidence, EvidenceResult, evidence_text, measured_skill, read_evidence
+from upskill.share.publish import PublishPlan, PublishRefused, plan_publish, publish
 
 
 class Place:
@@ -40,15 +39,13 @@ class Place:
 
     def plan(self, *others: Path, owner: str | None = "Harbour team", name: str | None = None) -> PublishPlan:
         return plan_publish(
-            PublishOrder(
-                skills=(self.skill, *others),
-                to=self.to,
-                runs_dir=self.folder / "runs",
-                ledger=None,
-                owner=owner,
-                name=name,
-                home=self.home,
-            )
+            (self.skill, *others),
+            to=self.to,
+            home=self.home,
+            runs_dir=self.folder / "runs",
+            ledger=None,
+            owner=owner,
+            name=name,
         )
 
     def publish(self, *others: Path, owner: str | None = "Harbour team", name: str | None = None) -> PublishPlan:

@@ -10,8 +10,9 @@ import pytest
 from measured_runs import HAIKU, measured_run
 from upskill.core.nouns import Student
 from upskill.core.skills.skills import read_skill
-from upskill.share.files import EvidenceInvalid
-from upskill.share.gather import write_evidence
+from upskill.share.card import write_evidence
+from upskill.share.evidence import EvidenceInvalid
+from upskill.share.gather import gather
 from upskill.share.verify import EvidenceState, NoEvidence, verification_json, verification_lines, verify_skill
 
 BODY = "The port is 7413, as `scripts/port.sh` says.\n"
@@ -42,7 +43,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
         harness="codex/1",
     )
     before = read_skill(folder).digest
-    write_evidence(folder, runs_dir=here / "runs", ledger=None)
+    write_evidence(folder, gather(folder, runs_dir=here / "runs", ledger=None).evidence)
     assert read_skill(folder).digest == before
     return folder
 

@@ -1,5 +1,6 @@
-"""`upskill install` and `upskill publish`: a skill where a coding agent reads it, or laid out for installers."""
+"""`upskill evidence`, `verify`, `install` and `publish`: what was measured of a skill, beside it and with it."""
 
+import json
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,21 +10,76 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.core.nouns.text import count
-from upskill.errors import EXIT_DONE, UsageError
+from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 from upskill.terminal import options
-from upskill.terminal.output import confirm, is_interactive, print_json, print_lines
+from upskill.terminal.output import confirm, is_interactive, print_document, print_json, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from upskill.core.nouns.finding import Finding
-    from upskill.share.copies import InstallRecord, Scope
-    from upskill.share.folder_changes import NewFile
-    from upskill.share.install import InstallPlan
+    from upskill.share.files import NewFile
+    from upskill.share.install import InstallPlan, InstallRecord, Scope
     from upskill.share.publish import PublishPlan
 
 
-def agree(question: str, *, yes: bool, nothing: str) -> None:
+@click.command("evidence")
+@click.argument("skill", type=click.Path(path_type=Path))
+@options.dry_run("Show what would be written, and write nothing.")
+@options.JSON
+def evidence_command(skill: Path, dry_run: bool, as_json: bool) -> int:
+    """Write evidence.json and evidence.md (the card) beside SKILL.md: what was measured of exactly this version.
+
+    They are made from all runs of this version, and no run is chosen: for each model the last complete look is shown,
+    and the other looks are counted. Results are computed again from the answers of the runs. Cases are named by digest
+    only.
+
+    Exit codes: 0 written; 1 no run measured this version; 2 wrong usage.
+    """
+    from upskill.core.nouns.skill import SKILL_FILE
+    from upskill.share.card import card_text, write_evidence
+    from upskill.share.evidence import evidence_text
+    from upskill.share.gather import gather, require_results
+
+    settings = options.resolved({}, uses=["runs_dir", "ledger"]).values
+    runs_dir, folder = Path(settings.runs_dir), skill.parent if skill.name == SKILL_FILE else skill
+    found = gather(folder, runs_dir=runs_dir, ledger=options.ledger_path(settings.ledger))
+    evidence = found.evidence
+    print_lines(*(f"note: {note}" for note in found.notes), err=True)
+    require_results(evidence, skill=skill, runs_dir=runs_dir)
+    paths = write_evidence(folder, evidence, dry_run=dry_run)
+    if as_json:
+        print_json(json.loads(evidence_text(evidence)))
+    else:
+        print_document(card_text(evidence))
+    verb = "would write" if dry_run else "wrote"
+    print_lines(*(f"{verb} {path}" for path in paths), err=True, wrap=False)
+    return EXIT_DONE
+
+
+@click.command("verify")
+@click.argument("skill", type=click.Path(path_type=Path))
+@options.CASE_FILE
+@options.JSON
+def verify_command(skill: Path, case_file: Path | None, as_json: bool) -> int:
+    """Compare the evidence beside SKILL with its files, its cases and its card.
+
+    Each result still holds or no longer holds, with the reason. No model is called, and nothing is sent. Figures that
+    an author invented cannot be found out.
+
+    Exit codes: 0 everything still holds; 1 something no longer holds, or there is no evidence; 2 wrong usage.
+    """
+    from upskill.share.verify import verification_json, verification_lines, verify_skill
+
+    state = verify_skill(skill, case_file=case_file)
+    if as_json:
+        print_json(verification_json(state))
+    else:
+        print_lines(*verification_lines(state))
+    return EXIT_DONE if state.verified else EXIT_NOT_SHOWN
+
+
+def _agree(question: str, *, yes: bool, nothing: str) -> None:
     """Ask the person on stderr, unless they agreed before. Raises where they do not, or are not there."""
     if yes:
         return
@@ -33,7 +89,7 @@ def agree(question: str, *, yes: bool, nothing: str) -> None:
         raise UsageError(nothing)
 
 
-def file_lines(files: "Mapping[str, NewFile]") -> list[str]:
+def _file_lines(files: "Mapping[str, NewFile]") -> list[str]:
     """Every file with its size; programs are named as such."""
     width = max(map(len, files))
     return [
@@ -42,7 +98,7 @@ def file_lines(files: "Mapping[str, NewFile]") -> list[str]:
     ]
 
 
-def finding_lines(findings: "Sequence[Finding]") -> list[str]:
+def _finding_lines(findings: "Sequence[Finding]") -> list[str]:
     """What a person should read before agreeing. Cautions are only counted."""
     shown = [one.line_for_people for one in findings if one.severity != "caution"]
     if cautions := sum(one.severity == "caution" for one in findings):
@@ -50,12 +106,12 @@ def finding_lines(findings: "Sequence[Finding]") -> list[str]:
     return shown or ["findings: none, which does not mean that it is safe"]
 
 
-def findings_json(findings: "Sequence[Finding]") -> list[dict[str, object]]:
+def _findings_json(findings: "Sequence[Finding]") -> list[dict[str, object]]:
     """The findings of a skill that may be shared: a person accepted its dangers, or it has none."""
     return [asdict(replace(one, accepted=one.severity == "danger")) for one in findings]
 
 
-SCHEMA = "upskill.install/1"
+INSTALL_SCHEMA = "upskill.install/1"
 _ACTIONS = {"write": "new", "replace": "replaces the older copy", "keep": "is there already"}
 
 
@@ -75,7 +131,7 @@ _ACTIONS = {"write": "new", "replace": "replaces the older copy", "keep": "is th
 @options.dry_run("Show what would be written or removed; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.JSON
-def command(
+def install_command(
     skill: Path,
     agents: tuple[str, ...],
     user: bool,
@@ -95,13 +151,11 @@ def command(
     Exit codes: 0 installed or removed; 1 dangerous content that was not accepted; 2 wrong usage, or a folder is in the
     way; 3 failed. In every case but 0 nothing was changed.
     """
-    from upskill.share.copies import Scope
+    from upskill.share.install import Scope, install, plan_install
 
     scope = Scope(project=Path.cwd(), user=user, home=Path.home(), environment=os.environ)
     if undo:
         return _undo(skill, agents, scope, dry_run=dry_run, yes=yes, as_json=as_json)
-    from upskill.share.install import install, plan_install
-
     values = options.resolved({}, uses=["runs_dir", "ledger"]).values
     ledger = options.ledger_path(values.ledger)
     plan = plan_install(skill, agents=agents, scope=scope, runs_dir=Path(values.runs_dir), ledger=ledger)
@@ -109,9 +163,8 @@ def command(
         _show_plan(plan)
     if plan.dangers and not accept_findings:
         raise _refused(plan, shown=not as_json)
-    changes = [copy for copy in plan.copies if copy.action != "keep"]
-    if changes and not dry_run:
-        agree("Install it?", yes=yes, nothing="nothing was installed")
+    if not dry_run and any(copy.action != "keep" for copy in plan.copies):
+        _agree("Install it?", yes=yes, nothing="nothing was installed")
         install(plan)
     if as_json:
         print_json(_plan_json(plan, done=not dry_run))
@@ -137,22 +190,17 @@ def _show_plan(plan: "InstallPlan") -> None:
 
     size = sum(len(file.data) for file in plan.files.values())
     print_lines(f"{plan.skill.name}: {count(len(plan.files), 'file')}, {count(size, 'byte')}")
-    print_lines(*file_lines(plan.files), f"  and {INSTALL_RECORD}, the record for --undo")
+    print_lines(*_file_lines(plan.files), f"  and {INSTALL_RECORD}, the record for --undo")
     for copy in plan.copies:
-        print_lines(f"into {shown(copy.folder, copy.real)} for {', '.join(copy.agents)}: {_ACTIONS[copy.action]}")
+        print_lines(f"into {_shown(copy.folder, copy.real)} for {', '.join(copy.agents)}: {_ACTIONS[copy.action]}")
     if plan.chosen == "none present":
         print_lines("No coding agent was found on this machine; many read .agents/skills.")
-    print_lines(f"result: {evidence_line(plan.measured)}{_origin(plan)}")
-    print_lines(*finding_lines(plan.findings))
+    origin = plan.shared.note or {"file": "evidence.json says so", "runs": "in your runs", "none": None}[plan.origin]
+    print_lines(f"result: {evidence_line(plan.measured)}" + ("" if origin is None else f" ({origin})"))
+    print_lines(*_finding_lines(plan.findings))
 
 
-def _origin(plan: "InstallPlan") -> str:
-    if plan.evidence.note is not None:
-        return f" ({plan.evidence.note})"
-    return {"file": " (evidence.json says so)", "runs": " (in your runs)", "none": ""}[plan.evidence.origin]
-
-
-def shown(folder: Path, real: Path) -> str:
+def _shown(folder: Path, real: Path) -> str:
     """A folder as a person would type it here, and where it is if a link leads elsewhere."""
     there = Path(os.path.realpath(folder)) if folder.is_relative_to(Path.cwd()) else folder
     return _near(folder) if real == there else f"{_near(folder)} ({real})"
@@ -164,7 +212,7 @@ def _near(folder: Path) -> str:
 
 
 def _show_installed(plan: "InstallPlan", skill: Path) -> None:
-    from upskill.share.copies import NEEDED_NODE, skills_add_line
+    from upskill.share.install import NEEDED_NODE, skills_add_line
 
     folders = [_near(copy.folder) for copy in plan.copies]
     user, first = plan.scope.user, folders[0] if Path(folders[0]).is_absolute() else f"./{folders[0]}"
@@ -182,7 +230,7 @@ def _plan_json(plan: "InstallPlan", *, done: bool) -> dict[str, object]:
     from upskill.share.card import evidence_line
 
     return {
-        "schema": SCHEMA,
+        "schema": INSTALL_SCHEMA,
         "skill": {"name": plan.skill.name, "digest": plan.skill.digest},
         "user": plan.scope.user,
         "done": done,
@@ -191,8 +239,8 @@ def _plan_json(plan: "InstallPlan", *, done: bool) -> dict[str, object]:
         ],
         "files": [{"path": path, "size": len(file.data)} for path, file in plan.files.items()],
         "result": evidence_line(plan.measured),
-        "result_from": plan.evidence.origin,
-        "findings": findings_json(plan.findings),
+        "result_from": plan.origin,
+        "findings": _findings_json(plan.findings),
     }
 
 
@@ -201,16 +249,16 @@ def _undo(skill: Path, agents: tuple[str, ...], scope: "Scope", *, dry_run: bool
 
     copies = plan_undo(skill, agents=agents, scope=scope)
     if not as_json:
-        print_lines(*(f"removes {shown(copy.folder, copy.real)}: {_size(record)}" for copy, record in copies))
+        print_lines(*(f"removes {_shown(copy.folder, copy.real)}: {_size(record)}" for copy, record in copies))
     if not dry_run:
-        agree("Remove it?", yes=yes, nothing="nothing was removed")
+        _agree("Remove it?", yes=yes, nothing="nothing was removed")
         undo(copies, scope=scope)
     if as_json:
         removed = [{"agents": list(copy.agents), "folder": str(copy.real), "action": "remove"} for copy, _ in copies]
         record = copies[0].record
         print_json(
             {
-                "schema": SCHEMA,
+                "schema": INSTALL_SCHEMA,
                 "skill": {"name": record.name, "digest": record.digest},
                 "user": scope.user,
                 "done": not dry_run,
@@ -258,32 +306,26 @@ def publish_command(
     Exit codes: 0 published; 1 a skill was refused; 2 wrong usage, or something is in the way; 3 failed. In every
     case but 0 nothing was changed.
     """
-    from upskill.share.publish import PublishOrder, plan_publish, publish
+    from upskill.share.publish import plan_publish, publish
 
     values = options.resolved({}, uses=["runs_dir", "ledger"]).values
     plan = plan_publish(
-        PublishOrder(
-            skills=skills,
-            to=to,
-            runs_dir=Path(values.runs_dir),
-            ledger=options.ledger_path(values.ledger),
-            owner=owner,
-            name=name,
-            home=Path.home(),
-        )
+        skills,
+        to=to,
+        home=Path.home(),
+        runs_dir=Path(values.runs_dir),
+        ledger=options.ledger_path(values.ledger),
+        owner=owner,
+        name=name,
     )
     if not as_json:
         _show_published(plan)
-    if dry_run:
-        done = False
-    else:
-        if plan.changes:
-            agree("Publish?", yes=yes, nothing="nothing was published")
-            publish(plan)
-        done = True
+    if plan.changes and not dry_run:
+        _agree("Publish?", yes=yes, nothing="nothing was published")
+        publish(plan)
     if as_json:
-        print_json(_published_json(plan, done=done))
-    elif done:
+        print_json(_published_json(plan, done=not dry_run))
+    elif not dry_run:
         print_lines(f"published: {to}" if plan.changes else f"{to}: everything is there already")
         print_lines(
             "next: commit and push it; then `npx skills add OWNER/REPOSITORY`, and in Claude Code "
@@ -297,11 +339,11 @@ def _show_published(plan: "PublishPlan") -> None:
     for one in plan.skills:
         where = one.folder.relative_to(plan.to).as_posix()
         print_lines(f"{where}: {_PUBLISH_ACTIONS[one.action]}, {count(len(one.files), 'file')}")
-        print_lines(*file_lines(one.files))
+        print_lines(*_file_lines(one.files))
         print_lines(f"  result: {one.result}", *(f"  note: {note}" for note in one.notes))
         if not one.evidence.is_shown:
             print_lines("  No result shows that this skill helps a model; card, README and marketplace say so.")
-        print_lines(*(f"  {line}" for line in finding_lines(one.findings)))
+        print_lines(*(f"  {line}" for line in _finding_lines(one.findings)))
     for file in plan.files:
         print_lines(f"{file.path.relative_to(plan.to).as_posix()}: {_PUBLISH_ACTIONS[file.action]}")
 
@@ -322,7 +364,7 @@ def _published_json(plan: "PublishPlan", *, done: bool) -> dict[str, object]:
                 "result": one.result,
                 "verdict": one.evidence.worst_verdict,
                 "shown": one.evidence.is_shown,
-                "findings": findings_json(one.findings),
+                "findings": _findings_json(one.findings),
                 "notes": list(one.notes),
             }
             for one in plan.skills
