@@ -33,9 +33,9 @@ def main() -> None:
         os.chdir(folder)
         skill, script = _skill(folder), _script(folder)
         from upskill.core.settings import resolve_settings
-        from upskill.evaluation.evaluate_skill import evaluate
+        from upskill.evaluation.evaluate import evaluate
+        from upskill.evaluation.order import EvaluationOrder
         from upskill.evaluation.past_runs import trials_of
-        from upskill.evaluation.prepare import EvaluationOrder
 
         flags = {"models": (f"scripted/{script}",), "harness": "agent", "concurrency": in_flight}
         settings = resolve_settings(flags, environment={}, folder=folder, user_folder=folder)

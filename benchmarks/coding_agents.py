@@ -142,9 +142,9 @@ def _evaluate(skill: Path, harness: str, binary: Path, url: str, *, baseline: bo
 
     from upskill.core.nouns import Errored
     from upskill.core.settings import resolve_settings
-    from upskill.evaluation.evaluate_skill import evaluate
+    from upskill.evaluation.evaluate import evaluate
+    from upskill.evaluation.order import EvaluationOrder
     from upskill.evaluation.past_runs import trials_of
-    from upskill.evaluation.prepare import EvaluationOrder
 
     here = Path.cwd()
     flags = {"models": ("any",), "base_url": f"{url}/v1", "harness": harness, "concurrency": IN_PARALLEL}

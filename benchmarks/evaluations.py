@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.core.settings import resolve_settings
-from upskill.evaluation.evaluate_skill import evaluate
-from upskill.evaluation.prepare import EvaluationOrder
+from upskill.evaluation.evaluate import evaluate
+from upskill.evaluation.order import EvaluationOrder
 
 CASES = 20
 LIFT = 0.45

@@ -15,8 +15,10 @@ from upskill.core.nouns import CheckResult, Grade, Scored, Trial, Usage
 from upskill.core.runs.run_folders import RunFolder, create_run
 from upskill.core.settings import resolve_settings
 from upskill.core.trials.harness import Requests
-from upskill.evaluation import record, resume
-from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.evaluation import resume
+from upskill.evaluation.evaluate import first_record
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.regrade import regrade
 
 CASES, REPEATS = 10_000, 5
@@ -32,7 +34,7 @@ def main() -> None:
     settings = resolve_settings({"models": (f"scripted/{script}",), "report": False}, folder=folder, environment={})
     prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
     run = create_run(folder / "runs", skill_name="large")
-    run.write_record(record.first_record(prepared, settings, run))
+    run.write_record(first_record(prepared, settings, run))
     _write_trials(prepared, run)
     started = time.perf_counter()
     regrade(run.path)

@@ -19,8 +19,9 @@ from upskill.core.runs.run_folders import RunFolder, create_run
 from upskill.core.settings import resolve_settings
 from upskill.core.trials.harness import Requests
 from upskill.evaluation import resume
-from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.evaluation.record import first_record
+from upskill.evaluation.evaluate import first_record
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.report import read_report, write_page
 
 STUDENTS = {

@@ -49,8 +49,8 @@ def started(
 _PROGRAM = r"""
 import json, os, sys
 import upskill.evaluation.command, upskill.generation.command, upskill.terminal.progress
-import upskill.evaluation.cases_command, upskill.evaluation.report_command
-import upskill.traces.command, upskill.evaluation.list_command
+import upskill.evaluation.skills_command, upskill.evaluation.runs_command
+import upskill.traces.command
 import jinja2
 import upskill.generation.generate, upskill.core.trials.engine, upskill.core.models.metering
 import inspect_ai, inspect_ai.model, inspect_ai.model._model_info, inspect_ai._eval.eval, openai

@@ -13,9 +13,9 @@ from provider import Behave, Provider
 from upskill.core.nouns import Evaluation, Trial
 from upskill.core.nouns.skill import Among
 from upskill.core.settings import resolve_settings
-from upskill.evaluation.evaluate_skill import evaluate
+from upskill.evaluation.evaluate import evaluate
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import trials_of
-from upskill.evaluation.prepare import EvaluationOrder
 
 
 @dataclass(frozen=True)

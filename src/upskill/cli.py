@@ -13,7 +13,7 @@ from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 from upskill.terminal.signals import ending_in_good_order, shell_code
 
 COMMANDS = {
-    "cases": ("evaluation.cases_command", "Check the cases of a skill, or have a teacher write them."),
+    "cases": ("evaluation.skills_command", "Check the cases of a skill, or have a teacher write them."),
     "doctor": ("setup.doctor", "Check that the sandbox works on this machine."),
     "eval": ("evaluation.command", "Measure one or more models with and without a skill."),
     "evidence": ("share.command:evidence_command", "Write what was measured of a skill beside it."),
@@ -22,11 +22,11 @@ COMMANDS = {
     "init": ("setup.init_command", "Write an example project that runs without a key."),
     "install": ("share.command:install_command", "Copy a skill to where a coding agent looks for it."),
     "lint": ("lint.command", "Check skills for danger, the specification and quality."),
-    "list": ("evaluation.list_command", "List the skills in a folder."),
+    "list": ("evaluation.skills_command:list_command", "List the skills in a folder."),
     "models": ("setup.models_command", "Show what a model name resolves to, its key variable and price."),
     "publish": ("share.command:publish_command", "Lay out skills with their evidence for installers."),
-    "regrade": ("evaluation.regrade_command", "Apply changed checks to the stored answers of a run."),
-    "report": ("evaluation.report_command", "Show a run as an HTML page or as Markdown."),
+    "regrade": ("evaluation.runs_command:regrade_command", "Apply changed checks to the stored answers of a run."),
+    "report": ("evaluation.runs_command:report_command", "Show a run as an HTML page or as Markdown."),
     "runs": ("evaluation.runs_command", "List past runs and their results; remove old ones."),
     "settings": ("setup.settings_command", "Show every setting and where its value comes from."),
     "sweep": ("sweep.command", "Measure many skills on many models, on one machine or on many."),

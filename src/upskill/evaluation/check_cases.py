@@ -1,27 +1,38 @@
-"""The cases of an evaluation: which of them count, and whether they can tell right answers from wrong ones."""
+"""Checks the cases of a skill: against known answers, against past runs, and by asking models without the skill.
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+A probe runs each case until two outcomes differ or five are equal. Its trials are a run of their own, with the baseline
+arm only. No evaluation reuses its trials.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from upskill.core import checks
 from upskill.core.cases.family import family_notes
-from upskill.core.cases.files import CaseFile, read_case_file, read_skill_cases
 from upskill.core.cases.states import qualify
 from upskill.core.checks import GradingContext
-from upskill.core.nouns import Case, Qualification, Reason, Skill
-from upskill.core.nouns.look import case_key, checks_digest
+from upskill.core.nouns import Arm, Case, Errored, Qualification, Reason, Scored, Skill, Trial, TrialPlan, Turn
 from upskill.core.nouns.progress import SILENT, Progress
-from upskill.core.nouns.skill import CASE_FILES, SKILL_FILE
-from upskill.core.nouns.text import count, shortened
-from upskill.core.skills.git_version import CaseChanges, case_changes
+from upskill.core.nouns.text import shortened
+from upskill.core.progress_words import RunProgress
+from upskill.core.runs.records import Status, now
+from upskill.core.runs.run_folders import create_run
+from upskill.core.settings import ResolvedSettings
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import BaselineTally, label_of, tally_baselines
-from upskill.errors import SkillInvalid, UpskillError, UsageError
+from upskill.core.statistics.lift import EQUAL_OUTCOMES
+from upskill.core.trials.measure import clean_run_logs, measure
+from upskill.core.trials.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
+from upskill.errors import UsageError
+from upskill.evaluation.cases import find_cases, slow_cases_note
+from upskill.evaluation.estimate import PlanEstimate, client_for, estimate_plan
+from upskill.evaluation.evaluate import ended_in, first_record
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import list_runs, trials_of
-from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
+from upskill.evaluation.prepare import prepare
+from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,37 +75,6 @@ def check_cases(
         qualifications=qualifications,
         notes=(*notes, *_doubt_notes(found.cases), *family_notes(found.cases)),
     )
-
-
-def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> CaseFile | None:
-    """The cases of a file, or those of a skill; `None` where it has none. `judge`: whether there is one to ask."""
-    problems = partial(checks.check_problems, judge=judge)
-    if case_file is not None:
-        return read_case_file(case_file, check_problems=problems)
-    return read_skill_cases(skill_folder, check_problems=problems)
-
-
-def is_own_case_file(skill: Path, path: Path) -> bool:
-    """Whether these are the cases that travel with a skill, not those of a file that was named."""
-    folder = skill.parent if skill.name == SKILL_FILE else skill
-    return path.resolve() in [(folder / part).resolve() for part in CASE_FILES]
-
-
-def changed_cases(before: Path, cases: Sequence[Case], *, accepted: bool) -> tuple[tuple[Case, ...], CaseChanges]:
-    """The cases to measure, and how they differ from those in the folder of the older version.
-
-    Unless a person accepts the difference, the older version's cases alone are measured, as they were there: a change
-    that could bend or dilute the cases by which it is judged would always pass. Where it had none, the new ones are.
-    """
-    try:
-        found = find_cases(before, None, judge=True)
-    except UpskillError:
-        if not accepted:
-            raise
-        found = None
-    old = () if found is None else found.cases
-    changes = case_changes(old, cases, accepted=accepted)
-    return tuple(cases) if accepted or not old else tuple(old), changes
 
 
 def _doubt_notes(cases: Sequence[Case]) -> Iterable[str]:
@@ -152,146 +132,95 @@ def _with_baseline(one: Qualification, tallies: Sequence[BaselineTally]) -> Qual
     return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {passes}")))
 
 
-def slow_cases_note(cases: Iterable[Case]) -> str | None:
-    """A note that checking these cases takes long: a check that runs a program is run some dozens of times."""
-    slow = sum("sandbox" in checks.needs(case) for case in cases)
-    if not slow:
-        return None
-    return f"checking {count(slow, 'case')} with checks that run programs..."
+_ANSWERS = "answers without the skill"
 
 
-def qualify_within(
-    cases: Sequence[Case], skill: Skill, *, backend: Backend | None, progress: Progress = SILENT
-) -> tuple[Qualification, ...]:
-    """Qualify cases. Without a sandbox that confines, no check runs a program."""
-    context = GradingContext()
-    if backend is not None and backend != "none":
-        context = GradingContext(open_sandbox=partial(open_sandbox, backend=backend))
-    return qualify(cases, skill, context=context, progress=progress)
+class ProbeSchedule:
+    """Repeats each case while its outcomes are equal, at most five times."""
+
+    def __init__(self, plan: TrialPlan) -> None:
+        self._arms = plan.arms
+        self._most = plan.repeats
+        self._ready = deque(turn for turn in plan.turns() if turn.repeat == 1)
+        self._outcomes: dict[str, list[bool]] = defaultdict(list)
+        self._tries: Counter[tuple[str, int]] = Counter()
+
+    def take(self) -> Turn | None:
+        """The next case that is still open. A case never runs twice at the same time."""
+        return self._ready.popleft() if self._ready else None
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """Queue the case again, unless it has shown both outcomes or five equal ones."""
+        outcome = trials["baseline"].outcome
+        self._tries[turn.key] += 1
+        if isinstance(outcome, Errored):
+            if outcome.fault not in NOT_WORTH_ANOTHER_TRY and self._tries[turn.key] < MOST_TRIES:
+                self._ready.append(turn)
+            return
+        seen = self._outcomes[turn.case.id]
+        seen.append(outcome.passed)
+        if len(set(seen)) == 1 and turn.repeat < self._most:
+            self._ready.append(Turn(case=turn.case, repeat=turn.repeat + 1, arms=self._arms))
 
 
-def has_cases(folder: Path) -> bool:
-    """Whether a skill has cases. Raises where they cannot be read."""
-    return read_skill_cases(folder, check_problems=lambda _: []) is not None
-
-
-_USE_WORDS = {"learn": "practice", "negative": "unrelated"}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CountedCases:
-    """The cases that count, and what a reader should know of the others."""
-
-    cases: tuple[Case, ...]
-    notes: tuple[str, ...] = ()
-
-
-def without_copies(cases: Sequence[Case]) -> CountedCases:
-    """The cases without copies, which differ from an earlier case only in their id and in white space.
-
-    A copy measures nothing new, and counting it would make the interval too narrow.
-    """
-    keys = {case.id: (case_key(case), checks_digest(case)) for case in cases}
-    first: dict[tuple[str, str], Case] = {}
-    for case in cases:
-        first.setdefault(keys[case.id], case)
-    copies = [case.id for case in cases if first[keys[case.id]] is not case]
-    if not copies:
-        return CountedCases(cases=tuple(cases))
-    shown = ", ".join(copies[:3]) + (" …" if len(copies) > 3 else "")
-    are = (
-        "1 case is a copy of another and does"
-        if len(copies) == 1
-        else f"{len(copies)} cases are copies of others and do"
-    )
-    return CountedCases(cases=tuple(first.values()), notes=(f"{are} not count: {shown}",))
-
-
-def cases_that_count(
-    cases: Sequence[Case], *, only: frozenset[str] | None = None, learned: bool = True
-) -> CountedCases:
-    """Held-out cases, and those without a use; where none is held out, all that are not negative.
-
-    A teacher learned from learn cases, so a skill looks better on them than it is; they count where nobody has
-    `learned` from them. A file of negative cases alone is
-    taken as it is. Cases named in `only`, with which a resumed run began, stay.
-    """
-    found = Counter(case.use for case in cases)
-    left_out = {"learn", "negative"} if found["held-out"] and learned else {"negative"}
-    if left_out.issuperset(use for use in found):
-        return CountedCases(cases=tuple(cases))
-    counted = tuple(case for case in cases if case.use not in left_out or (only is not None and case.id in only))
-    gone = {use: found[use] for use in ("learn", "negative") if use in left_out and found[use]}
-    if len(counted) == len(cases) or only is not None:
-        return CountedCases(cases=counted)
-    words = " and ".join(f"{many} {_USE_WORDS[use]}" for use, many in gone.items())
-    total = sum(gone.values())
-    are = "case is" if total == 1 else "cases are"
-    others = count(len(counted), "held-out case" if found["held-out"] == len(counted) else "other case")
-    return CountedCases(
-        cases=counted, notes=(f"{words} {are} skipped; {others} {'is' if len(counted) == 1 else 'are'} used",)
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AdmittedCases:
-    """The cases that count in an evaluation, with what is known of all of them."""
-
-    cases: tuple[Case, ...]
-    qualifications: tuple[Qualification, ...]
-    notes: tuple[str, ...]
-
-
-def admit(
-    cases: Sequence[Case],
-    skill: Skill,
+def probe_cases(
+    checked: CheckedCases,
+    skill: Path,
     *,
-    backend: Backend | None,
-    only: frozenset[str] | None = None,
-    known: Sequence[Qualification] = (),
+    settings: ResolvedSettings,
+    confirm: Callable[[PlanEstimate], bool] = lambda _: True,
     progress: Progress = SILENT,
-) -> AdmittedCases:
-    """Leave out rejected cases, with a note. Raises if none is left. `backend` confines what checks run.
+) -> CheckedCases:
+    """Buy baseline trials of every case that can be run, and label the cases by them.
 
-    `only` names the cases of a run that is resumed: what was admitted then stays admitted. `known` is what was
-    known of them; without it they are looked at again.
+    Raises before any call if none could succeed, or if a person who was asked refused.
     """
-    if known:
-        by_id = {one.case_id: one for one in known}
-        # A case that was added since is unproven; it is not run, because the run began without it.
-        new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
-        qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
-    else:
-        if (note := slow_cases_note(cases)) is not None:
-            progress.note(note)
-        qualifications = qualify_within(cases, skill, backend=backend, progress=progress)
-    rejected = [one for one in qualifications if one.state == "rejected"]
-    if only is not None:
-        rejected = [one for one in qualifications if one.case_id not in only]
-    dropped = {one.case_id for one in rejected}
-    if len(dropped) == len(cases):
-        raise SkillInvalid(
-            f"{skill.name}: none of the {len(cases)} cases can tell right answers from wrong ones",
-            problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
-            hint="`upskill cases check` shows what to change in each case",
+    order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
+    prepared = prepare(order, settings.values, announce=progress.announce)
+    plan = replace(prepared.experiment.plan, arms=("baseline",))
+    experiment = replace(prepared.experiment, plan=plan)
+    estimate = estimate_plan(plan, experiment.requests, trial_limits=experiment.trial_limits)
+    if estimate.is_much and not confirm(estimate):
+        raise UsageError("nothing was run and nothing was spent")
+    folder = create_run(settings.place("runs_dir"), skill_name=experiment.skill.name)
+    record = first_record(replace(prepared, experiment=experiment), settings, folder)
+    folder.write_record(record)
+    client = client_for(settings.values)
+    with ended_in(folder, record):
+        measured = measure(
+            experiment,
+            {student.name: ProbeSchedule(plan) for student in plan.students},
+            client=client,
+            folder=folder,
+            settings=replace(settings.values, store=False),
+            progress=_ProbeProgress(progress, len(plan)),
         )
-    return AdmittedCases(
-        cases=tuple(case for case in cases if case.id not in dropped),
-        qualifications=qualifications,
-        notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),
+    finished, end = measured.trials, measured.end
+    unread = clean_run_logs(folder)
+    status: Status = "interrupted" if end.interrupted else "finished"
+    folder.write_record(replace(record, status=status, finished_at=now(), end=end))
+    tallies = tally_baselines(
+        (trial.student, trial.case_id, trial.outcome.passed) for trial in finished if isinstance(trial.outcome, Scored)
     )
+    errored = sum(isinstance(trial.outcome, Errored) for trial in finished)
+    names = ", ".join(student.name for student in plan.students)
+    note = (
+        f"probed without the skill on {names}: {client.spent.calls} calls"
+        + (f", {errored} errored" if errored else "")
+        + (f", stopped at {end.cap}" if end.cap is not None else "")
+        + f"; saved in {folder.path.as_posix()}"
+    )
+    labelled = with_baselines(checked.qualifications, tallies)
+    return replace(checked, qualifications=labelled, notes=(*checked.notes, note, *unread))
 
 
-def _notes(rejected: Sequence[Qualification], counted: Sequence[Qualification]) -> Iterable[str]:
-    for one in rejected[:3]:
-        why = one.reasons[0].saw if one.state == "rejected" else "it was not part of the run when it started"
-        yield f"case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
-    if len(rejected) > 3:
-        yield f"{len(rejected) - 3} more cases are rejected and not run; see `upskill cases check`"
-    unproven = [one.case_id for one in counted if one.state == "unproven"]
-    if unproven:
-        names = (
-            "" if len(unproven) == len(counted) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
-        )
-        are = "is" if len(unproven) == 1 else "are"
-        yield f"{len(unproven)} of {len(counted)} cases {are} unproven{names}; `upskill cases check` shows why"
+class _ProbeProgress(RunProgress):
+    """Counts answers."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+        progress.step(_ANSWERS, 0, total)
+
+    def trial_finished(self, trial: Trial) -> None:
+        self._done += 1
+        self._progress.step(_ANSWERS, self._done, self._total)

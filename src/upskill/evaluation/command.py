@@ -137,13 +137,13 @@ def command(
     SIGTERM, 129 by SIGHUP).
     """
     from upskill.core.nouns.skill import read_among
-    from upskill.evaluation.evaluate_skill import evaluate
-    from upskill.evaluation.prepare import EvaluationOrder, prepare
-    from upskill.evaluation.previous_version import opened_previous, read_compare
+    from upskill.evaluation.evaluate import evaluate
+    from upskill.evaluation.order import EvaluationOrder, opened_previous, read_compare
+    from upskill.evaluation.output import refuse_for_several, run_several, show_several
+    from upskill.evaluation.prepare import prepare
     from upskill.evaluation.resume import TypedAgain
     from upskill.evaluation.resume import resume as resume_run
     from upskill.evaluation.several import is_several
-    from upskill.evaluation.several_command import refuse_for_several, run_several, show_several
     from upskill.terminal.progress import TrialProgress
 
     older = read_compare(compare)

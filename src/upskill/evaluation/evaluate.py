@@ -1,27 +1,41 @@
-"""Evaluate a skill that has cases: prepare, measure and conclude, and record it all in one run folder."""
+"""Evaluate a skill: prepare, measure and conclude, and record it all in one run folder.
 
+A skill without cases gets them first, under the same caps.
+"""
+
+import importlib.metadata
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import platform
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
+from pydantic import JsonValue
+
+from upskill import __version__
 from upskill.core import statistics
+from upskill.core.by_name import by_name
 from upskill.core.models import MeteredClient, Spending
-from upskill.core.nouns import Case, Evaluation, Qualification, Trial
+from upskill.core.nouns import Arm, Case, Evaluation, Qualification, Trial, digest_of
 from upskill.core.nouns.progress import PricedPlan
 from upskill.core.progress_words import SILENT_RUN, RunProgress
 from upskill.core.runs.look_ledger import LookLedger
-from upskill.core.runs.records import RunRecord, Status, now
+from upskill.core.runs.own_runs import settings_record
+from upskill.core.runs.records import CaseReference, RunRecord, Status, now
 from upskill.core.runs.run_folders import RunFolder, create_run, only_one_in
 from upskill.core.runs.skill_copy import keep_skill_text, skill_text
 from upskill.core.settings import ResolvedSettings, Settings
+from upskill.core.skills.skills import read_skill
+from upskill.core.trials.trial_run import AgentProgram
+from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity, judge_report
 from upskill.core.trials.measure import Measured, clean_run_logs, measure
 from upskill.core.trials.schedule import Schedule, schedule_for
 from upskill.errors import EngineError, UsageError
-from upskill.evaluation.conclude import cut_short_by, students_end, summarise
+from upskill.evaluation.cases import has_cases
+from upskill.evaluation.conclude import cut_short_by, end_notes, students_end, summarise
 from upskill.evaluation.estimate import client_for, purchase_since
 from upskill.evaluation.looks import (
     earlier_looks,
@@ -30,14 +44,15 @@ from upskill.evaluation.looks import (
     recorded_evaluation,
     with_recorded,
 )
-from upskill.evaluation.notes import end_notes
-from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.evaluation.record import first_record, last_record, relative
+from upskill.evaluation.order import EvaluationOrder, opened_previous
+from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.replay import planned_only
 from upskill.redaction import redactor_from
+from upskill.report.json_report import evaluation_json
+from upskill.sandbox import SandboxFacts
 
 
-def evaluate(
+def evaluate_opened(
     order: EvaluationOrder,
     *,
     settings: ResolvedSettings,
@@ -214,3 +229,110 @@ def _conclude(
         others=experiment.others,
     )
     return replace(evaluation, case_changes=prepared.case_changes)
+
+
+def evaluate(
+    order: EvaluationOrder,
+    *,
+    settings: ResolvedSettings,
+    progress: RunProgress = SILENT_RUN,
+    confirm: Callable[[PricedPlan], bool] = lambda _: True,
+) -> Evaluation:
+    """Evaluate a skill. Raises before any call if it could not succeed; afterwards it always returns a result.
+
+    The teacher writes missing cases once, and saves them with the skill.
+    """
+    client = client_for(settings.values)
+    with opened_previous(order) as opened:
+        if order.case_file is None:
+            read_skill(order.skill)
+            if not has_cases(order.skill):
+                by_name("write_missing_cases")(
+                    opened, settings=settings, progress=progress, confirm=confirm, client=client
+                )
+        return evaluate_opened(opened, settings=settings, progress=progress, confirm=confirm, client=client)
+
+
+def versions() -> dict[str, str]:
+    """The versions that the figures of a run depend on."""
+    return {
+        "upskill": __version__,
+        "inspect-ai": importlib.metadata.version("inspect-ai"),
+        "python": platform.python_version(),
+    }
+
+
+def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folder: RunFolder) -> RunRecord:
+    """The record of a run before its first trial."""
+    order, experiment, plan = prepared.order, prepared.experiment, prepared.experiment.plan
+    harness = load_harness(plan.harness)
+    return RunRecord(
+        started_at=now(),
+        versions=versions(),
+        skill_name=experiment.skill.name,
+        skill_digest=experiment.skill.digest,
+        skill_source=relative(order.skill, folder.path),
+        # A commit by its id, a folder as seen from the run folder.
+        previous_source=order.previous_revision
+        or (None if order.previous is None else relative(order.previous, folder.path)),
+        previous_digest=None if experiment.previous is None else experiment.previous.digest,
+        case_source=relative(prepared.case_file, folder.path),
+        cases=tuple(
+            CaseReference(id=case.id, digest=case.digest, prompt_digest=case.prompt_digest, family=case.family)
+            for case in plan.cases
+        ),
+        case_states=prepared.qualifications,
+        students=plan.students,
+        arms=plan.arms,
+        passages=passages_digest(plan.cases, plan.arms),
+        others=experiment.others,
+        other_sources=tuple(relative(Path(path), folder.path) for path in order.among.folders),
+        repeats=plan.repeats,
+        turn_cap=plan.turn_cap,
+        design=plan.design,
+        min_lift=order.min_lift,
+        seed=plan.seed,
+        harness=harness.version,
+        frame=harness.frame,
+        sandbox=_sandbox_record(experiment.sandbox),
+        agent=_agent_record(experiment.trial_limits.setup.program, order.agent_bin),
+        judge=identity(experiment.judge),
+        settings=settings_record(settings),
+        notes=prepared.notes,
+    )
+
+
+def passages_digest(cases: Iterable[Case], arms: Collection[Arm]) -> str | None:
+    """Changes with any passage that the ceiling arm shows; `None` where there is no such arm."""
+    return digest_of([case.passage for case in cases]) if "ceiling" in arms else None
+
+
+def last_record(record: RunRecord, evaluation: Evaluation) -> RunRecord:
+    """The record of a run that ended, with its results."""
+    return replace(
+        record,
+        status="interrupted" if evaluation.interrupted else "finished",
+        finished_at=now(),
+        notes=evaluation.notes,
+        end=evaluation.end,
+        results=evaluation_json(evaluation),
+    )
+
+
+def _sandbox_record(sandbox: SandboxFacts | None) -> dict[str, JsonValue] | None:
+    return None if sandbox is None else {**asdict(sandbox), "probes": list(sandbox.probes)}
+
+
+def _agent_record(program: AgentProgram | None, named: Path | None) -> dict[str, JsonValue] | None:
+    if program is None:
+        return None
+    return {"version": program.version, "named": None if named is None else str(named.absolute())}
+
+
+def relative(path: Path, start: Path) -> str:
+    """A path as seen from a folder, with forward slashes; absolute where there is no way from one to the other."""
+    try:
+        seen = os.path.relpath(path.resolve(), start.resolve())
+    except ValueError:
+        return path.resolve().as_posix()
+    return Path(seen).as_posix()

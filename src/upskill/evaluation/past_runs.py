@@ -162,7 +162,7 @@ def read_history(skill: str, runs_dir: Path) -> tuple[Version, ...]:
 
 
 def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
-    from upskill.evaluation.report import recorded_evaluation
+    from upskill.evaluation.replay import recorded_evaluation
 
     try:
         evaluation = recorded_evaluation(run, record, name=name)

@@ -1,7 +1,7 @@
 """Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upskill.core import checks, statistics
@@ -15,7 +15,6 @@ from upskill.core.nouns import Arm, Case, Files, Qualification, Skill, Student, 
 from upskill.core.nouns.harness import Ceiling
 from upskill.core.nouns.harness import choose_harness as harness_for
 from upskill.core.nouns.progress import SILENT, Progress
-from upskill.core.nouns.skill import Among
 from upskill.core.nouns.text import count
 from upskill.core.runs.records import RunRecord
 from upskill.core.settings import Settings
@@ -27,7 +26,7 @@ from upskill.core.trials.judge import judge_for, needed_judge
 from upskill.core.trials.measure import Experiment
 from upskill.core.trials.trial_run import AgentSetup, TrialLimits
 from upskill.errors import UsageError, WindowExceeded
-from upskill.evaluation.check_cases import (
+from upskill.evaluation.cases import (
     AdmittedCases,
     CountedCases,
     admit,
@@ -38,6 +37,7 @@ from upskill.evaluation.check_cases import (
     without_copies,
 )
 from upskill.evaluation.estimate import PlanEstimate, estimate_plan, seconds_per_call
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.other_skills import danger_notes, find_others, require_offered_by
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 
@@ -45,51 +45,6 @@ MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
 TRIGGER_TURNS = 3
 """Turns of a model of which only is asked whether it loads the skill: who works on without it for so long does not."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EvaluationOrder:
-    """What a person asks an evaluation for."""
-
-    skill: Path
-    case_file: Path | None = None
-    repeats: int | None = None
-    """Repeats per case of a fixed design; `None` for the sequential design."""
-    baseline: bool = True
-    min_lift: float | None = None
-    """Go on until the interval clears this lift, or is wholly below it."""
-    previous: Path | None = None
-    """An older version of the skill to measure against, instead of no skill."""
-    previous_revision: str | None = None
-    """Where that is a version in git: `git:REF` as it was typed; once it lies in `previous`, `git:` and the commit."""
-    ceiling: Ceiling | None = None
-    """Run the ceiling arm too, without a skill and with the passage of each case: beside the others, where it decides
-    nothing; or `alone` with the baseline, on the cases that name a passage, and then nothing of the skill is shown."""
-    fresh: bool = False
-    """Ask again even where nothing has changed since it was answered."""
-    sandbox: Backend = "bubblewrap"
-    """What confines executed programs. `none` is never read from a file: a person typed it."""
-    among: Among = field(default_factory=Among)
-    """The skills that lie beside the measured one, in every arm."""
-    agent_bin: Path | None = None
-    """The coding agent that the harness runs, where it is not the one on the search path. Never read from a file."""
-    accept_findings: bool = False
-    """Run a skill with dangers even where nothing confines programs. Never read from a file: a person typed it."""
-    accept_changed_cases: bool = False
-    """Measure the cases as they are now, although the older version in git has others. Never read from a file."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be asked for together."""
-        if self.repeats is not None and self.repeats < 1:
-            raise UsageError(f"--runs must be at least 1, or auto, not {self.repeats}")
-        if self.min_lift is not None and not -1 <= self.min_lift <= 1:
-            raise UsageError(
-                f"--min-lift must be between -1 and 1, not {self.min_lift:g}", hint="write 10 points as 0.1"
-            )
-        if self.min_lift is not None and not self.baseline and self.previous is None:
-            raise UsageError("--min-lift needs answers without the skill", hint="remove --no-baseline")
-        if self.ceiling is not None and (not self.baseline or self.previous is not None):
-            raise UsageError("the ceiling needs answers without the skill", hint="remove --no-baseline and --compare")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,11 +26,17 @@ from upskill.core.trials.judge import (
     own_judges,
 )
 from upskill.errors import UsageError
-from upskill.evaluation.check_cases import qualify_within
+from upskill.evaluation.cases import qualify_within
 from upskill.evaluation.conclude import summarise
 from upskill.evaluation.prepare import unconfined_notes
-from upskill.evaluation.recorded_end import CUT_SHORT, recorded_ends, replayed_schedules
-from upskill.evaluation.replay import changed_families, planned_only, recorded_plan
+from upskill.evaluation.replay import (
+    CUT_SHORT,
+    changed_families,
+    planned_only,
+    recorded_ends,
+    recorded_plan,
+    replayed_schedules,
+)
 from upskill.evaluation.resume import recorded_backend
 from upskill.sandbox import Backend, require_sandbox
 

@@ -1,13 +1,40 @@
-"""Replays the stored trials of a run through its schedule, and follows the estimate after each pair."""
+"""Reads a recorded run again: its skill, its plan and its trials, which are replayed through its schedule.
 
+From the grades of its answers its result can be computed again. Nothing is graded here and no model is asked.
+"""
+
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from upskill.core.nouns import Arm, Case, Scored, Trial, TrialPlan
-from upskill.core.nouns.look import LookTerms
+from upskill.core.nouns import (
+    Arm,
+    Case,
+    Evaluation,
+    Purchase,
+    RunEnd,
+    Scored,
+    Skill,
+    StudentEnd,
+    StudentReport,
+    Trial,
+    TrialPlan,
+)
+from upskill.core.nouns.look import LookTerms, end_by_design
+from upskill.core.nouns.skill import SKILL_FILE, SkillFile
+from upskill.core.nouns.text import count, on_one_line, points, points_range
+from upskill.core.runs.own_runs import is_inside
 from upskill.core.runs.records import TRIALS_FILE, RunRecord
+from upskill.core.runs.run_folders import RunFolder
 from upskill.core.runs.run_summaries import RUN_FILE
+from upskill.core.runs.skill_copy import read_skill_text, skill_text
+from upskill.core.runs.trial_log import collector_paused, emptied
+from upskill.core.skills.frontmatter import parse_skill_text
+from upskill.core.skills.skill_text import SkillText
+from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import (
     FIRST_LOOK,
     CaseTally,
@@ -20,9 +47,12 @@ from upskill.core.statistics import (
     tallies_of,
 )
 from upskill.core.statistics.pairs import collapse_copies
+from upskill.core.statistics.verdict import CutShort
 from upskill.core.trials.schedule import AfterPair, Schedule, SequentialSchedule, ignore_pair, schedule_for
-from upskill.errors import EngineError
+from upskill.errors import EngineError, UpskillError
+from upskill.evaluation.conclude import by_student, summarise
 from upskill.report.facts import PathPoint, StudentPath
+from upskill.report.json_report import UnreadableResult, read_evaluation
 
 
 def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
@@ -143,22 +173,22 @@ def _path(
     prior: tuple[CaseTally, ...],
 ) -> StudentPath:
     """The estimates as the verdict makes them: at its level, with earlier pairs, and with copies counted once."""
-    points = []
-    for count in _looked_at(len(pairs), round_ends):
+    found = []
+    for pairs_seen in _looked_at(len(pairs), round_ends):
         against = plan.against or "baseline"
-        pairing = Pairing(arm=plan.measured, against=against, pairs=tuple(pairs[:count]), prior=prior)
+        pairing = Pairing(arm=plan.measured, against=against, pairs=tuple(pairs[:pairs_seen]), prior=prior)
         lift = measure_lift(collapse_copies(pairing), level)
         if lift is not None:
-            points.append(
+            found.append(
                 PathPoint(
-                    pairs=count,
+                    pairs=pairs_seen,
                     mean=lift.mean,
                     these_cases=lift.these_cases,
                     cases_like_these=lift.cases_like_these,
-                    round_end=count in round_ends,
+                    round_end=pairs_seen in round_ends,
                 )
             )
-    return StudentPath(student=student, points=tuple(points), cap=plan.most_turns)
+    return StudentPath(student=student, points=tuple(found), cap=plan.most_turns)
 
 
 def _looked_at(pairs: int, round_ends: list[int]) -> list[int]:
@@ -166,3 +196,204 @@ def _looked_at(pairs: int, round_ends: list[int]) -> list[int]:
     step = max(1, -(-pairs // MOST_POINTS))
     ends = round_ends if len(round_ends) <= MOST_POINTS else [pairs]
     return sorted({*range(1, pairs + 1, step), *ends, *([pairs] if pairs else [])})
+
+
+CHANGED = "The skill has changed since this run. This is the version that was measured."
+CHANGED_AND_LOST = "The skill has changed since this run, which has no copy of its text."
+LOST = "This run has no copy of the skill's text, and the skill is missing or outside the working folder."
+
+
+def measured_skill(run: Path, record: RunRecord, problems: list[str]) -> SkillText:
+    """The text of what was measured, or a note on why it is missing."""
+    now = _skill_now(run, record)
+    changed = now is not None and now.digest != record.skill_digest
+    kept = _kept(run, record, problems)
+    if kept is not None:
+        return replace(kept, note=CHANGED if changed else None)
+    if now is not None and not changed:
+        with suppress(UpskillError, OSError):
+            return skill_text(run / record.skill_source, now)
+    return SkillText(
+        name=record.skill_name,
+        description="",
+        digest=record.skill_digest,
+        text=None,
+        note=CHANGED_AND_LOST if changed else LOST,
+    )
+
+
+def _kept(run: Path, record: RunRecord, problems: list[str]) -> SkillText | None:
+    try:
+        kept = read_skill_text(run)
+    except UpskillError as error:
+        problems.append(error.message)
+        return None
+    return kept if kept is not None and kept.digest == record.skill_digest else None
+
+
+def _skill_now(run: Path, record: RunRecord) -> Skill | None:
+    """The skill where the record says it is; only from the run folder and the working folder is it read."""
+    with suppress(UpskillError):
+        if is_inside(run, run / record.skill_source):
+            return read_skill(run / record.skill_source)
+    return None
+
+
+def skill_of(text: SkillText) -> Skill:
+    """The skill that a text is of, as far as it is known."""
+    body = ""
+    with suppress(ValueError):
+        body = "" if text.text is None else parse_skill_text(text.text).body
+    # Only how long it is counts here; the digest is that of the whole skill.
+    files = (SkillFile(path=SKILL_FILE, size=text.size, sha256=""),) if text.size else ()
+    return Skill(name=text.name, description=text.description, body=body, digest=text.digest, files=files)
+
+
+def recorded_evaluation(run: Path, record: RunRecord, *, name: str, skill: Skill | None = None) -> Evaluation | None:
+    """The results of a run as they were recorded; `None` where it has none. Raises `UnreadableResult`.
+
+    `skill` is read from the run where it is not given.
+    """
+    if record.results is None:
+        return None
+    return read_evaluation(
+        record.results,
+        run=name,
+        skill=skill or skill_of(measured_skill(run, record, [])),
+        students=record.students,
+        min_lift=record.min_lift,
+        end=record.end,
+    )
+
+
+CUT_SHORT: Mapping[StudentEnd, CutShort] = {
+    "interrupted": "interrupted",
+    "endpoint down": "down",
+    "cap reached": "budget",
+}
+"""What cut a student short, by how its trials ended."""
+
+
+def recorded_ends(run: Path, record: RunRecord) -> dict[str, StudentEnd]:
+    """How the trials of each student ended when they were run; a run without a result was killed."""
+    try:
+        recorded = recorded_evaluation(run, record, name=run.as_posix())
+    except UnreadableResult:
+        recorded = None
+    known = () if recorded is None else recorded.students
+    killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
+    return dict.fromkeys((one.name for one in record.students), killed) | {one.student.name: one.end for one in known}
+
+
+def replayed_schedules(
+    plan: TrialPlan,
+    trials: Iterable[Trial],
+    *,
+    min_lift: float | None,
+    looks: Mapping[str, LookTerms],
+    ends: Mapping[str, StudentEnd],
+) -> dict[str, Schedule]:
+    """The schedule of each student after these trials, which stops where the recorded one did."""
+    mine = by_student(trials)
+    schedules: dict[str, Schedule] = {}
+    for student in plan.students:
+        terms = looks.get(student.name, FIRST_LOOK)
+        schedules[student.name] = replay_trials(plan, mine[student.name], min_lift=min_lift, terms=terms)
+        _stop_there(schedules[student.name], ends[student.name])
+    return schedules
+
+
+def _stop_there(schedule: Schedule, end: StudentEnd) -> None:
+    """Where a design stopped by itself, its replay ends too, even if the new grades would have let it go on."""
+    if isinstance(schedule, SequentialSchedule) and end_by_design(end) is not None:
+        schedule.end("futile" if end == "futile" else "regraded")
+
+
+_CLOSE = 1e-6
+
+
+class Contradiction(ValueError):
+    """A run has no result that its answers could confirm. Says why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recomputed:
+    """A result that was computed again."""
+
+    evaluation: Evaluation
+    """What the answers give."""
+    differs: str | None
+    """Of which model the record says something else, and what; `None` where both are the same."""
+
+
+def recompute(run: Path, record: RunRecord) -> Recomputed:
+    """The evaluation that the answers of a run give, and how its record differs from that.
+
+    Raises `Contradiction` where there is nothing to compare, and what reading the answers raises.
+    """
+    skill = Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
+    try:
+        recorded = recorded_evaluation(run, record, name=run.as_posix(), skill=skill)
+    except UnreadableResult as error:
+        raise Contradiction(f"its result cannot be read ({error})") from None
+    if recorded is None:
+        raise Contradiction("it has no result")
+    computed = _computed(run, record, skill)
+    said = {report.student.name: report for report in recorded.students}
+    if said.keys() != {report.student.name for report in computed.students}:
+        raise Contradiction("its result is about other models than its plan")
+    different = (report for report in computed.students if not _agree(report, said[report.student.name]))
+    differs = None
+    if (report := next(different, None)) is not None:
+        was, now = _figures(said[report.student.name]), _figures(report)
+        differs = on_one_line(f"{report.student.name}: it records {was}; its answers give {now}")
+    return Recomputed(evaluation=computed, differs=differs)
+
+
+def _computed(run: Path, record: RunRecord, skill: Skill) -> Evaluation:
+    stubs = tuple(Case(id=reference.id, prompt="", checks=()) for reference in record.cases)
+    plan = recorded_plan(record, stubs)
+    with collector_paused():
+        trials = [emptied(trial) for trial in planned_only(RunFolder(path=run).trials.read(), record)]
+        ends = recorded_ends(run, record)
+        schedules = replayed_schedules(plan, trials, min_lift=record.min_lift, looks=record.looks, ends=ends)
+    return summarise(
+        plan,
+        trials,
+        skill=skill,
+        run=run.as_posix(),
+        schedules=schedules,
+        cut_short=lambda student: CUT_SHORT.get(ends[student.name]),
+        min_lift=record.min_lift,
+        looks=record.looks,
+        case_states=record.case_states,
+        bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=None),
+        notes=(),
+        end=record.end or RunEnd(),
+        others=record.others,
+    )
+
+
+def _agree(one: StudentReport, other: StudentReport) -> bool:
+    if (one.verdict, one.claim, len(one.lifts)) != (other.verdict, other.claim, len(other.lifts)):
+        return False
+    return not one.lifts or all(
+        math.isclose(mine, theirs, abs_tol=_CLOSE) for mine, theirs in zip(_numbers(one), _numbers(other), strict=True)
+    )
+
+
+def _numbers(report: StudentReport) -> tuple[float, ...]:
+    lift = report.lifts[0]
+    wide = lift.cases_like_these or lift.these_cases
+    ends = (lift.these_cases.low, lift.these_cases.high, wide.low, wide.high)
+    rates = (lift.rate or 0.0, lift.rate_against or 0.0)
+    return (lift.mean, lift.pairs, lift.dropped, *ends, *rates)
+
+
+def _figures(report: StudentReport) -> str:
+    verdict = report.verdict or "no verdict"
+    if not report.lifts or (interval := report.interval) is None:
+        return verdict
+    lift = report.lifts[0]
+    ends = points_range(interval.low, interval.high)
+    return f"{verdict}, {points(lift.mean)} ({ends}, {count(lift.pairs, 'pair')})"

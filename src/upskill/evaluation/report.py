@@ -22,13 +22,20 @@ from upskill.core.runs.trial_log import collector_paused, emptied
 from upskill.core.skills.skill_text import SkillText
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.conclude import by_student, summarise
-from upskill.evaluation.measured_skill import measured_skill, skill_of
-from upskill.evaluation.replay import Replay, planned_only, recorded_plan, replay
+from upskill.evaluation.replay import (
+    Replay,
+    measured_skill,
+    planned_only,
+    recorded_evaluation,
+    recorded_plan,
+    replay,
+    skill_of,
+)
 from upskill.redaction import redactor_from
 from upskill.report.cheapest import ENOUGH, TokenRatio
 from upskill.report.facts import CaseText, LoggedTrial, RunFacts, StudentPath
 from upskill.report.glance import Glance
-from upskill.report.json_report import UnreadableResult, read_evaluation
+from upskill.report.json_report import UnreadableResult
 
 if TYPE_CHECKING:
     from upskill.report.html.page import Story
@@ -261,23 +268,6 @@ def _evaluation(
         ),
         notes=record.notes,
         end=RunEnd(interrupted=True),
-    )
-
-
-def recorded_evaluation(run: Path, record: RunRecord, *, name: str, skill: Skill | None = None) -> Evaluation | None:
-    """The results of a run as they were recorded; `None` where it has none. Raises `UnreadableResult`.
-
-    `skill` is read from the run where it is not given.
-    """
-    if record.results is None:
-        return None
-    return read_evaluation(
-        record.results,
-        run=name,
-        skill=skill or skill_of(measured_skill(run, record, [])),
-        students=record.students,
-        min_lift=record.min_lift,
-        end=record.end,
     )
 
 

@@ -24,11 +24,10 @@ from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity
 from upskill.errors import UsageError
 from upskill.evaluation.estimate import client_for
-from upskill.evaluation.evaluate import run_evaluation, with_page
+from upskill.evaluation.evaluate import passages_digest, run_evaluation, with_page
 from upskill.evaluation.looks import look_notes, open_ledger, resumed_terms
-from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.evaluation.previous_version import opened_previous, recorded_revision
-from upskill.evaluation.record import passages_digest
+from upskill.evaluation.order import EvaluationOrder, opened_previous, recorded_revision
+from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.replay import changed_families, in_recorded_families
 from upskill.sandbox import Backend
 

@@ -20,12 +20,12 @@ from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.git_version import GIT_PREFIX, NotInCommit, changed_parts
 from upskill.core.skills.skills import find_skills, read_skill
 from upskill.errors import UpskillError, UsageError
-from upskill.evaluation.check_cases import has_cases
+from upskill.evaluation.cases import has_cases
 from upskill.evaluation.estimate import Estimate, client_for, purchase_of, total_estimate
-from upskill.evaluation.evaluate import evaluate
+from upskill.evaluation.evaluate import evaluate_opened
 from upskill.evaluation.looks import has_recorded_verdict
-from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, cases_of, prepare
-from upskill.evaluation.previous_version import SameVersion, opened_previous
+from upskill.evaluation.order import EvaluationOrder, SameVersion, opened_previous
+from upskill.evaluation.prepare import PreparedEvaluation, cases_of, prepare
 from upskill.lint.lint_skill import lint
 from upskill.redaction import redactor_from
 from upskill.report.wording import dollars
@@ -228,7 +228,7 @@ def _evaluated(
     """The evaluation of one skill. What was checked when it was planned is not checked again, unless it changed."""
     with opened_previous(planned.order) as opened:
         known = _known_states(prepared, opened, settings.values)
-        return evaluate(opened, settings=settings, progress=progress, client=client, known=known, announced=True)
+        return evaluate_opened(opened, settings=settings, progress=progress, client=client, known=known, announced=True)
 
 
 def _known_states(

@@ -24,12 +24,11 @@ from upskill.core.statistics.triggering import last_tries, score_triggering, tal
 from upskill.core.trials.measure import clean_run_logs, measure
 from upskill.core.trials.schedule import schedule_for
 from upskill.errors import UsageError
-from upskill.evaluation.conclude import by_student, students_end
+from upskill.evaluation.conclude import by_student, cut_listing_notes, end_notes, students_end
 from upskill.evaluation.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES, Estimate
-from upskill.evaluation.evaluate import ended_in
-from upskill.evaluation.notes import cut_listing_notes, end_notes
-from upskill.evaluation.prepare import ChosenCases, EvaluationOrder, PreparedEvaluation, prepare
-from upskill.evaluation.record import first_record
+from upskill.evaluation.evaluate import ended_in, first_record
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import ChosenCases, PreparedEvaluation, prepare
 from upskill.evaluation.replay import planned_only
 from upskill.redaction import redactor_from
 from upskill.report.wording import faults_words

@@ -27,7 +27,7 @@ from upskill.core.runs.run_folders import only_one_in, require_plain_folder
 from upskill.core.settings import ResolvedSettings
 from upskill.core.trials.judge import identity
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
-from upskill.evaluation.record import versions
+from upskill.evaluation.evaluate import versions
 from upskill.evaluation.resume import TypedAgain
 from upskill.generation.describe import keep_prompts, plan_description, run_description
 from upskill.generation.draft import read_draft

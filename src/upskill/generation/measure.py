@@ -17,10 +17,10 @@ from upskill.core.runs.run_summaries import RUN_FILE
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
 from upskill.errors import UsageError
-from upskill.evaluation.check_cases import find_cases
-from upskill.evaluation.evaluate import run_evaluation
-from upskill.evaluation.prepare import ChosenCases, EvaluationOrder, choose_harness, prepare
-from upskill.evaluation.record import first_record
+from upskill.evaluation.cases import find_cases
+from upskill.evaluation.evaluate import first_record, run_evaluation
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import ChosenCases, choose_harness, prepare
 from upskill.evaluation.resume import as_begun
 from upskill.generation.draft import Draft
 from upskill.generation.files import TeachingFolder

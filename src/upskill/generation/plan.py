@@ -17,7 +17,7 @@ from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.statistics import FEWEST_CASES
 from upskill.core.trials.judge import judge_for
 from upskill.errors import UsageError
-from upskill.evaluation.check_cases import find_cases
+from upskill.evaluation.cases import find_cases
 from upskill.evaluation.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.evaluation.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.generation.draft import Draft

@@ -25,8 +25,8 @@ from upskill.core.skills.skill_meta import Aptitude
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import more_cases_hint
 from upskill.errors import ProviderError, SkillInvalid
-from upskill.evaluation.check_cases import without_copies
-from upskill.evaluation.notes import cap_notes
+from upskill.evaluation.cases import without_copies
+from upskill.evaluation.conclude import cap_notes
 from upskill.generation.aptitude import aptitude_lines, require_prospect, with_aptitude
 from upskill.generation.draft import Draft, Lesson, draft_problems
 from upskill.generation.drafting import draft_skill

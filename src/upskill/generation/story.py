@@ -27,7 +27,7 @@ from upskill.core.skills.skill_meta import Aptitude
 from upskill.core.skills.skill_text import SkillText
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError
-from upskill.evaluation.measured_skill import skill_of
+from upskill.evaluation.replay import skill_of
 from upskill.evaluation.report import Report, keep_page, read_report, settings_shown
 from upskill.generation.aptitude import aptitude_figures
 from upskill.generation.decision import on_held_out_cases

@@ -31,9 +31,10 @@ from upskill.core.skills.skill_meta import write_cases_into_meta
 from upskill.core.skills.skills import read_skill
 from upskill.core.trials.judge import identity
 from upskill.errors import EngineError, ProviderError, UsageError
-from upskill.evaluation.check_cases import find_cases, qualify_within, slow_cases_note
+from upskill.evaluation.cases import find_cases, qualify_within, slow_cases_note
 from upskill.evaluation.estimate import ASK_ABOVE_DOLLARS, Estimate, client_for, purchase_of
-from upskill.evaluation.prepare import EvaluationOrder, students_named
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import students_named
 from upskill.generation.case_writing import WrittenCases, write_cases
 from upskill.generation.estimate import TeachingWorkload, estimate_teaching
 from upskill.generation.fact_questions import new_plan, plan_calls

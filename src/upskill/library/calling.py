@@ -12,7 +12,7 @@ from upskill.core.progress_words import RunProgress
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UpskillError, UsageError
-from upskill.evaluation.previous_version import Previous, read_compare
+from upskill.evaluation.order import Previous, read_compare
 from upskill.interruption import beside_event_loops, raise_if_interrupted
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend

@@ -13,8 +13,11 @@ from typing import Literal
 from upskill.core.cases.split import read_counts
 from upskill.core.nouns import Evaluation, Trial
 from upskill.errors import UsageError
-from upskill.evaluation import evaluate_skill as evaluating
+from upskill.evaluation import evaluate as evaluating
 from upskill.evaluation import regrade as regrading
+from upskill.evaluation import resume as resuming
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.resume import TypedAgain
 from upskill.generation import generate as generating
 from upskill.generation.generated import GenerateResult
 from upskill.library.calling import (
@@ -65,7 +68,7 @@ def evaluate(
     `"git:REF"` has are measured as they are there, unless `accept_changed_cases` is given.
     """
     older = previous_of(previous)
-    order = evaluating.EvaluationOrder(
+    order = EvaluationOrder(
         skill=Path(skill),
         case_file=None if tests is None else Path(tests),
         repeats=None if runs == "auto" else runs,
@@ -117,7 +120,7 @@ def resume(
 
     def work() -> EvaluationResult:
         older = previous_of(previous)
-        typed = evaluating.TypedAgain(
+        typed = TypedAgain(
             settings=resolved("resume()", dict(settings)),
             sandbox=backend_of(sandbox),
             skill=None if skill is None else Path(skill),
@@ -129,7 +132,7 @@ def resume(
             accept_findings=accept_findings,
             accept_changed_cases=accept_changed_cases,
         )
-        return _evaluated(evaluating.resume(Path(run), typed=typed, progress=Interruptible()))
+        return _evaluated(resuming.resume(Path(run), typed=typed, progress=Interruptible()))
 
     return call(work)
 
@@ -250,7 +253,7 @@ def resume_generate(
 
     def work() -> GenerateResult:
         typed = generating.TypedGenerate(
-            again=evaluating.TypedAgain(
+            again=TypedAgain(
                 settings=resolved("resume_generate()", dict(settings)),
                 sandbox=backend_of(sandbox),
                 skill=None if sources is None else Path(sources),

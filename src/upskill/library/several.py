@@ -7,7 +7,7 @@ from typing import Literal
 
 from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UsageError
-from upskill.evaluation.prepare import EvaluationOrder
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.several import evaluate_skills as evaluating
 from upskill.evaluation.several import find_targets, plan_skills
 from upskill.library.calling import (

@@ -27,7 +27,7 @@ from upskill.core.runs.run_folders import name_of_run
 from upskill.core.runs.run_summaries import RUN_FILE, TEACHING_FILE, runs_in, summarise_run
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError, UsageError
-from upskill.evaluation.recompute import Contradiction, recompute
+from upskill.evaluation.replay import Contradiction, recompute
 from upskill.redaction import redactor_from
 from upskill.share.evidence import (
     MOST_RESULTS,

@@ -32,10 +32,10 @@ from upskill.core.skills.skills import read_skill
 from upskill.core.trials.measure import Experiment
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.evaluation.estimate import client_for
-from upskill.evaluation.evaluate import run_evaluation
+from upskill.evaluation.evaluate import first_record, run_evaluation
 from upskill.evaluation.looks import earlier_looks, look_notes
-from upskill.evaluation.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.evaluation.record import first_record
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.report.json_report import evaluation_json
 from upskill.report.wording import dollars
 from upskill.sweep.files import SweepFolder, value_from_text, value_text

@@ -287,7 +287,8 @@ class SkillPlanner:
 
     def _prepared(self, listed: ListedSkill, group: tuple[str, ...]) -> "PreparedEvaluation":
         # Reads, checks and renders: that takes a second to import, and a plan without changes needs none of it.
-        from upskill.evaluation.prepare import EvaluationOrder, prepare
+        from upskill.evaluation.order import EvaluationOrder
+        from upskill.evaluation.prepare import prepare
 
         order = EvaluationOrder(skill=listed.folder, case_file=listed.case_file, repeats=self.runs)
         settings = replace(self.settings, models=group)

@@ -26,7 +26,7 @@ from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.evaluation.estimate import client_for, purchase_since
-from upskill.evaluation.record import relative, versions
+from upskill.evaluation.evaluate import relative, versions
 from upskill.evaluation.triggering import PreparedTriggering, measure_triggering, prepare_triggering
 from upskill.sandbox import Backend
 from upskill.trigger.report import TriggerResult, trigger_json

@@ -16,8 +16,9 @@ from upskill.core.nouns import Errored, Scored, Trial
 from upskill.core.settings import resolve_settings
 from upskill.core.trials import schedule
 from upskill.errors import UsageError, WindowExceeded
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import trials_of
-from upskill.evaluation.prepare import EvaluationOrder, prepare
+from upskill.evaluation.prepare import prepare
 from upskill.evaluation.resume import TypedAgain, resume
 from upskill.sandbox.profile import find_interpreter
 

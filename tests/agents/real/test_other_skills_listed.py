@@ -16,9 +16,9 @@ from upskill.core.nouns import Errored, Evaluation, Scored, Trial
 from upskill.core.nouns.skill import Among
 from upskill.core.settings import resolve_settings
 from upskill.core.skills.shipped_skills import shipped_skills
-from upskill.evaluation.evaluate_skill import evaluate
+from upskill.evaluation.evaluate import evaluate
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import trials_of
-from upskill.evaluation.prepare import EvaluationOrder
 
 BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
 PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode"}

@@ -16,7 +16,8 @@ from upskill.core.settings import resolve_settings
 from upskill.core.skills.skills import read_skill
 from upskill.core.trials.harness import Requests
 from upskill.errors import SettingsError, UsageError
-from upskill.evaluation.prepare import EvaluationOrder, prepare
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import prepare
 from upskill.evaluation.report import read_report
 from upskill.report.figures import show_figures
 from upskill.report.json_report import evaluation_json

@@ -15,8 +15,7 @@ from provider import Behaviour, Provider, ReceivedRequest
 from upskill.core.runs.trial_log import TrialWriter
 from upskill.core.settings import resolve_settings
 from upskill.errors import EngineError
-from upskill.evaluation.check_cases import check_cases
-from upskill.evaluation.probe_cases import probe_cases
+from upskill.evaluation.check_cases import check_cases, probe_cases
 from upskill.report.json_report import evaluation_json
 
 KEY = "canary/7Qz+4Kx9" + "LmW2=vT8pR"

@@ -15,7 +15,7 @@ from upskill.core.runs.sqlite_file import StoredTrial
 from upskill.core.settings import resolve_settings
 from upskill.core.trials import measure
 from upskill.evaluation.evaluate import evaluate
-from upskill.evaluation.prepare import EvaluationOrder
+from upskill.evaluation.order import EvaluationOrder
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
 

@@ -14,8 +14,7 @@ from upskill.core.skills import git_version
 from upskill.core.skills.git_version import NotInCommit, open_git_version
 from upskill.core.skills.skills import read_skill
 from upskill.errors import UpskillError, UsageError
-from upskill.evaluation.prepare import EvaluationOrder
-from upskill.evaluation.previous_version import SameVersion, opened_previous, read_compare, recorded_revision
+from upskill.evaluation.order import EvaluationOrder, SameVersion, opened_previous, read_compare, recorded_revision
 from upskill.processes import ENVIRONMENTS
 
 TEXT = "---\nname: port\ndescription: Knows the port.\n---\nThe port is {}.\n"

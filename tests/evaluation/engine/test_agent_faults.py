@@ -22,7 +22,8 @@ from upskill.core.settings import resolve_settings
 from upskill.core.trials.engine import run_trials
 from upskill.core.trials.schedule import FixedSchedule
 from upskill.core.trials.trial_run import TrialRun
-from upskill.evaluation.prepare import EvaluationOrder, prepare
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import prepare
 from upskill.sandbox import Sandbox, SandboxSpec, SandboxUnavailable
 
 CASE = [("Write the port into port.txt.", {"contains": "done"})]

@@ -14,7 +14,8 @@ from typing_again import typed_again
 from upskill.core.nouns import Trial
 from upskill.core.settings import resolve_settings
 from upskill.errors import UsageError
-from upskill.evaluation.prepare import EvaluationOrder, prepare
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import prepare
 from upskill.evaluation.regrade import regrade
 from upskill.evaluation.resume import resume
 

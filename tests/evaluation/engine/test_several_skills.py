@@ -16,7 +16,7 @@ from upskill.core.progress_words import RunProgress
 from upskill.core.runs.records import read_run
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.errors import UsageError
-from upskill.evaluation.prepare import EvaluationOrder
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.several import evaluate_skills, find_targets, is_several, plan_skills
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(6)]

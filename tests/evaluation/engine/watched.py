@@ -74,8 +74,8 @@ def evaluation(url: str, skill: str, concurrency: int) -> dict[str, Any]:
     watch = Watch()
     asyncio.set_event_loop_policy(watch)
     from upskill.core.settings import resolve_settings
-    from upskill.evaluation.evaluate_skill import evaluate
-    from upskill.evaluation.prepare import EvaluationOrder
+    from upskill.evaluation.evaluate import evaluate
+    from upskill.evaluation.order import EvaluationOrder
 
     here = Path.cwd()
     flags = {

@@ -6,7 +6,8 @@ from core.unit.checks.cases import case, skill
 from upskill.core.nouns import Qualification
 from upskill.core.statistics import BaselineTally
 from upskill.errors import SkillInvalid
-from upskill.evaluation.check_cases import admit, with_baselines
+from upskill.evaluation.cases import admit
+from upskill.evaluation.check_cases import with_baselines
 
 GOOD = case("Which port?", {"contains": "8472"}, reference="8472", name="port")
 OPEN = case("Which file?", {"contains": "quay.lock"}, name="file")

@@ -10,9 +10,10 @@ from upskill.core.nouns import Case, CaseUse, Check
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
-from upskill.evaluation.check_cases import cases_that_count, without_copies
-from upskill.evaluation.prepare import ChosenCases, EvaluationOrder, prepare
-from upskill.evaluation.record import first_record
+from upskill.evaluation.cases import cases_that_count, without_copies
+from upskill.evaluation.evaluate import first_record
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import ChosenCases, prepare
 
 
 def some(*uses: CaseUse | None) -> list[Case]:

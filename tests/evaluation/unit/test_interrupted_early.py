@@ -13,7 +13,7 @@ from upskill.core.progress_words import RunProgress
 from upskill.core.settings import settings_from
 from upskill.core.trials import measure
 from upskill.evaluation.evaluate import evaluate
-from upskill.evaluation.prepare import EvaluationOrder
+from upskill.evaluation.order import EvaluationOrder
 
 Moment = Literal["the store is opened", "the store is closed", "the engine is loaded"]
 

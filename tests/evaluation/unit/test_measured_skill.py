@@ -7,7 +7,7 @@ import pytest
 from made_runs import record
 from upskill.core.runs.skill_copy import keep_skill_text, skill_text
 from upskill.core.skills.skills import read_skill
-from upskill.evaluation.measured_skill import (
+from upskill.evaluation.replay import (
     CHANGED,
     CHANGED_AND_LOST,
     LOST,

@@ -22,9 +22,9 @@ from upskill.core.models.retrying import RateLimit
 from upskill.core.nouns import Scored, Trial
 from upskill.core.settings import resolve_settings
 from upskill.evaluation.estimate import client_for
-from upskill.evaluation.evaluate import evaluate
+from upskill.evaluation.evaluate import evaluate_opened
+from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import trials_of
-from upskill.evaluation.prepare import EvaluationOrder
 from upskill.interruption import Interruption, run_interruptibly
 
 WORKERS = 4
@@ -143,7 +143,7 @@ def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Evaluate:
         order = EvaluationOrder(skill=skill, repeats=1, baseline=False, sandbox="bubblewrap")
         client = client_for(settings.values)
         client.limits = limits or {}
-        return list(trials_of(tmp_path / evaluate(order, settings=settings, client=client).run))
+        return list(trials_of(tmp_path / evaluate_opened(order, settings=settings, client=client).run))
 
     return start
 

@@ -11,7 +11,8 @@ import pytest
 from upskill.core.models import Endpoint, ServedModel, preflight
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation import prepare as prepare_module
-from upskill.evaluation.prepare import EvaluationOrder, prepare
+from upskill.evaluation.order import EvaluationOrder
+from upskill.evaluation.prepare import prepare
 from upskill.sweep.files import SweepFolder, result_name, value_text
 from upskill.sweep.plan import PlannedSweep, plan_sweep
 from upskill.sweep.skills import extract_archive

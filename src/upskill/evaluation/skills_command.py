@@ -1,4 +1,4 @@
-"""`upskill list`: the skills in a folder, the broken ones included, each with what was last measured."""
+"""`upskill list` and `cases`: the skills in a folder, each with what was last measured, and the cases of one skill."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.errors import SkillInvalid, UsageError
+from upskill.core.by_name import by_name
+from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, SkillInvalid, UsageError
 from upskill.terminal import options
-from upskill.terminal.output import console, print_json, print_lines
+from upskill.terminal.display import StepProgress
+from upskill.terminal.output import ask_to_spend, console, print_json, print_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +20,77 @@ if TYPE_CHECKING:
     from upskill.core.nouns import Skill
     from upskill.core.nouns.case import Json
     from upskill.core.nouns.evaluation import PastRun
+
+
+@click.group("cases")
+def command() -> None:
+    """Check the cases of a skill, or have a teacher write them."""
+
+
+@command.command("check")
+@click.argument("skill", type=click.Path(path_type=Path))
+@options.CASE_FILE
+@click.option("--probe", is_flag=True, help="Ask each MODEL each case without the skill, at most 5 times.")
+@options.students("A model for --probe; may be repeated.")
+@options.BASE_URL
+@options.max_cost("Stop probing at this cost.  [default: 5]")
+@options.JSON
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show every reason, and every altered answer that passes but should fail."
+)
+@options.YES
+def check(
+    skill: Path,
+    case_file: Path | None,
+    probe: bool,
+    models: tuple[str, ...],
+    as_json: bool,
+    verbose: bool,
+    yes: bool,
+    **settings: object,
+) -> int:
+    """Check each case of SKILL against known good and bad answers. Calls no model without --probe.
+
+    A case is rejected if an empty or evasive answer passes, or the reference answer fails. It is qualified if the
+    reference passes and altered copies of it fail, and unproven otherwise. Every evaluation starts with this check.
+
+    Exit codes: 0 no case is rejected; 1 some are; 2 the cases cannot be read.
+    """
+    from upskill.evaluation.check_cases import check_cases
+    from upskill.report.cases import cases_json, show_case_states
+
+    chosen = options.resolved({**settings, "models": models}, uses=None if probe else ["runs_dir"])
+    if models and not probe:
+        raise UsageError("-m needs --probe", hint="add --probe to ask this model")
+    with StepProgress() as steps:
+        checked = check_cases(
+            skill,
+            case_file=case_file,
+            runs_dir=None if probe else Path(chosen.values.runs_dir),
+            progress=steps,
+        )
+    if probe and any(one.state != "rejected" for one in checked.qualifications):
+        from upskill.evaluation.check_cases import probe_cases
+
+        with StepProgress() as steps:
+            checked = probe_cases(
+                checked,
+                skill,
+                settings=chosen,
+                confirm=lambda estimate: yes or ask_to_spend(estimate),
+                progress=steps,
+            )
+    if as_json:
+        print_json(cases_json(checked.skill, checked.qualifications, cases=checked.cases, notes=checked.notes))
+    else:
+        out = console()
+        show_case_states(checked.qualifications, out, cases=checked.cases, verbose=verbose)
+        print_lines(*(f"note: {note}" for note in checked.notes), err=True)
+    return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE
+
+
+command.add_command(by_name("cases_write_command"))  # a teacher does that
+
 
 _MOST_NAMES = 2
 _OTHER_COLUMNS = 23
@@ -31,7 +104,7 @@ _NEEDED = "▲▼◆–…"
 @click.option("-d", "--dir", "other", type=click.Path(path_type=Path), metavar="DIR", help="The same as FOLDER.")
 @click.option("-v", "--verbose", is_flag=True, help="Show full descriptions, and the files of each skill.")
 @options.JSON
-def command(folder: Path | None, other: Path | None, verbose: bool, as_json: bool) -> None:
+def list_command(folder: Path | None, other: Path | None, verbose: bool, as_json: bool) -> None:
     """List the skills in FOLDER and its subfolders, each with its last result. Default: the setting `skills_dir`."""
     if folder is not None and other is not None:
         raise UsageError(f"{folder} and --dir {other}: name only one folder")
@@ -39,9 +112,9 @@ def command(folder: Path | None, other: Path | None, verbose: bool, as_json: boo
     where = folder or other or Path(settings.skills_dir)
     found = tuple(list_skills(where, runs_dir=Path(settings.runs_dir)))
     if as_json:
-        print_json({"schema": "upskill.list/1", "skills": [_row(listed) for listed in found]})
+        print_json({"schema": "upskill.list/1", "skills": [_skill_row(listed) for listed in found]})
     elif found:
-        _show(found, console(), verbose=verbose)
+        _show_skills(found, console(), verbose=verbose)
     else:
         print_lines(f"no skills in {where}", err=True)
 
@@ -105,7 +178,7 @@ def _last_measured(folder: Path, skill: "Skill", runs: "Sequence[PastRun]") -> "
     return next(this, known[0] if known else None)
 
 
-def _row(listed: ListedSkill) -> "Json":
+def _skill_row(listed: ListedSkill) -> "Json":
     from upskill.report.runs import student_row
 
     skill, measured = listed.skill, listed.measured
@@ -129,7 +202,7 @@ def _row(listed: ListedSkill) -> "Json":
     }
 
 
-def _show(skills: Sequence[ListedSkill], console: "Console", *, verbose: bool) -> None:
+def _show_skills(skills: Sequence[ListedSkill], console: "Console", *, verbose: bool) -> None:
     """Print a row for each skill, below its last verdict a line of its description; all of it, and its files, with
     `verbose`."""
     from rich.text import Text

@@ -1,0 +1,196 @@
+"""The cases of an evaluation: which of them count, and whether they can tell right answers from wrong ones."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from upskill.core import checks
+from upskill.core.cases.files import CaseFile, read_case_file, read_skill_cases
+from upskill.core.cases.states import qualify
+from upskill.core.checks import GradingContext
+from upskill.core.nouns import Case, Qualification, Skill
+from upskill.core.nouns.look import case_key, checks_digest
+from upskill.core.nouns.progress import SILENT, Progress
+from upskill.core.nouns.skill import CASE_FILES, SKILL_FILE
+from upskill.core.nouns.text import count
+from upskill.core.skills.git_version import CaseChanges, case_changes
+from upskill.errors import SkillInvalid, UpskillError
+from upskill.sandbox import Backend, open_sandbox
+
+
+def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> CaseFile | None:
+    """The cases of a file, or those of a skill; `None` where it has none. `judge`: whether there is one to ask."""
+    problems = partial(checks.check_problems, judge=judge)
+    if case_file is not None:
+        return read_case_file(case_file, check_problems=problems)
+    return read_skill_cases(skill_folder, check_problems=problems)
+
+
+def is_own_case_file(skill: Path, path: Path) -> bool:
+    """Whether these are the cases that travel with a skill, not those of a file that was named."""
+    folder = skill.parent if skill.name == SKILL_FILE else skill
+    return path.resolve() in [(folder / part).resolve() for part in CASE_FILES]
+
+
+def changed_cases(before: Path, cases: Sequence[Case], *, accepted: bool) -> tuple[tuple[Case, ...], CaseChanges]:
+    """The cases to measure, and how they differ from those in the folder of the older version.
+
+    Unless a person accepts the difference, the older version's cases alone are measured, as they were there: a change
+    that could bend or dilute the cases by which it is judged would always pass. Where it had none, the new ones are.
+    """
+    try:
+        found = find_cases(before, None, judge=True)
+    except UpskillError:
+        if not accepted:
+            raise
+        found = None
+    old = () if found is None else found.cases
+    changes = case_changes(old, cases, accepted=accepted)
+    return tuple(cases) if accepted or not old else tuple(old), changes
+
+
+def slow_cases_note(cases: Iterable[Case]) -> str | None:
+    """A note that checking these cases takes long: a check that runs a program is run some dozens of times."""
+    slow = sum("sandbox" in checks.needs(case) for case in cases)
+    if not slow:
+        return None
+    return f"checking {count(slow, 'case')} with checks that run programs..."
+
+
+def qualify_within(
+    cases: Sequence[Case], skill: Skill, *, backend: Backend | None, progress: Progress = SILENT
+) -> tuple[Qualification, ...]:
+    """Qualify cases. Without a sandbox that confines, no check runs a program."""
+    context = GradingContext()
+    if backend is not None and backend != "none":
+        context = GradingContext(open_sandbox=partial(open_sandbox, backend=backend))
+    return qualify(cases, skill, context=context, progress=progress)
+
+
+def has_cases(folder: Path) -> bool:
+    """Whether a skill has cases. Raises where they cannot be read."""
+    return read_skill_cases(folder, check_problems=lambda _: []) is not None
+
+
+_USE_WORDS = {"learn": "practice", "negative": "unrelated"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CountedCases:
+    """The cases that count, and what a reader should know of the others."""
+
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...] = ()
+
+
+def without_copies(cases: Sequence[Case]) -> CountedCases:
+    """The cases without copies, which differ from an earlier case only in their id and in white space.
+
+    A copy measures nothing new, and counting it would make the interval too narrow.
+    """
+    keys = {case.id: (case_key(case), checks_digest(case)) for case in cases}
+    first: dict[tuple[str, str], Case] = {}
+    for case in cases:
+        first.setdefault(keys[case.id], case)
+    copies = [case.id for case in cases if first[keys[case.id]] is not case]
+    if not copies:
+        return CountedCases(cases=tuple(cases))
+    shown = ", ".join(copies[:3]) + (" …" if len(copies) > 3 else "")
+    are = (
+        "1 case is a copy of another and does"
+        if len(copies) == 1
+        else f"{len(copies)} cases are copies of others and do"
+    )
+    return CountedCases(cases=tuple(first.values()), notes=(f"{are} not count: {shown}",))
+
+
+def cases_that_count(
+    cases: Sequence[Case], *, only: frozenset[str] | None = None, learned: bool = True
+) -> CountedCases:
+    """Held-out cases, and those without a use; where none is held out, all that are not negative.
+
+    A teacher learned from learn cases, so a skill looks better on them than it is; they count where nobody has
+    `learned` from them. A file of negative cases alone is
+    taken as it is. Cases named in `only`, with which a resumed run began, stay.
+    """
+    found = Counter(case.use for case in cases)
+    left_out = {"learn", "negative"} if found["held-out"] and learned else {"negative"}
+    if left_out.issuperset(use for use in found):
+        return CountedCases(cases=tuple(cases))
+    counted = tuple(case for case in cases if case.use not in left_out or (only is not None and case.id in only))
+    gone = {use: found[use] for use in ("learn", "negative") if use in left_out and found[use]}
+    if len(counted) == len(cases) or only is not None:
+        return CountedCases(cases=counted)
+    words = " and ".join(f"{many} {_USE_WORDS[use]}" for use, many in gone.items())
+    total = sum(gone.values())
+    are = "case is" if total == 1 else "cases are"
+    others = count(len(counted), "held-out case" if found["held-out"] == len(counted) else "other case")
+    return CountedCases(
+        cases=counted, notes=(f"{words} {are} skipped; {others} {'is' if len(counted) == 1 else 'are'} used",)
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AdmittedCases:
+    """The cases that count in an evaluation, with what is known of all of them."""
+
+    cases: tuple[Case, ...]
+    qualifications: tuple[Qualification, ...]
+    notes: tuple[str, ...]
+
+
+def admit(
+    cases: Sequence[Case],
+    skill: Skill,
+    *,
+    backend: Backend | None,
+    only: frozenset[str] | None = None,
+    known: Sequence[Qualification] = (),
+    progress: Progress = SILENT,
+) -> AdmittedCases:
+    """Leave out rejected cases, with a note. Raises if none is left. `backend` confines what checks run.
+
+    `only` names the cases of a run that is resumed: what was admitted then stays admitted. `known` is what was
+    known of them; without it they are looked at again.
+    """
+    if known:
+        by_id = {one.case_id: one for one in known}
+        # A case that was added since is unproven; it is not run, because the run began without it.
+        new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
+        qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
+    else:
+        if (note := slow_cases_note(cases)) is not None:
+            progress.note(note)
+        qualifications = qualify_within(cases, skill, backend=backend, progress=progress)
+    rejected = [one for one in qualifications if one.state == "rejected"]
+    if only is not None:
+        rejected = [one for one in qualifications if one.case_id not in only]
+    dropped = {one.case_id for one in rejected}
+    if len(dropped) == len(cases):
+        raise SkillInvalid(
+            f"{skill.name}: none of the {len(cases)} cases can tell right answers from wrong ones",
+            problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
+            hint="`upskill cases check` shows what to change in each case",
+        )
+    return AdmittedCases(
+        cases=tuple(case for case in cases if case.id not in dropped),
+        qualifications=qualifications,
+        notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),
+    )
+
+
+def _notes(rejected: Sequence[Qualification], counted: Sequence[Qualification]) -> Iterable[str]:
+    for one in rejected[:3]:
+        why = one.reasons[0].saw if one.state == "rejected" else "it was not part of the run when it started"
+        yield f"case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
+    if len(rejected) > 3:
+        yield f"{len(rejected) - 3} more cases are rejected and not run; see `upskill cases check`"
+    unproven = [one.case_id for one in counted if one.state == "unproven"]
+    if unproven:
+        names = (
+            "" if len(unproven) == len(counted) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
+        )
+        are = "is" if len(unproven) == 1 else "are"
+        yield f"{len(unproven)} of {len(counted)} cases {are} unproven{names}; `upskill cases check` shows why"
