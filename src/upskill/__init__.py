@@ -12,18 +12,32 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from upskill.core.nouns.finding import FindingsRefused
     from upskill.errors import EngineError, ProviderError, SettingsError, SkillInvalid, UpskillError, UsageError
-    from upskill.library.functions import evaluate, generate, read_trace, regrade, resume, resume_generate
+    from upskill.library.functions import (
+        evaluate,
+        evaluate_skills,
+        generate,
+        read_trace,
+        regrade,
+        resume,
+        resume_generate,
+    )
     from upskill.library.results import EvaluationResult, GenerationResult, SkillsResult, TraceResult
-    from upskill.library.several import evaluate_skills
 else:
     __getattr__ = lazy_exports(
         __name__,
         {
             "core.nouns.finding": ("FindingsRefused",),
             "errors": ("EngineError", "ProviderError", "SettingsError", "SkillInvalid", "UpskillError", "UsageError"),
-            "library.functions": ("evaluate", "generate", "read_trace", "regrade", "resume", "resume_generate"),
+            "library.functions": (
+                "evaluate",
+                "evaluate_skills",
+                "generate",
+                "read_trace",
+                "regrade",
+                "resume",
+                "resume_generate",
+            ),
             "library.results": ("EvaluationResult", "GenerationResult", "SkillsResult", "TraceResult"),
-            "library.several": ("evaluate_skills",),
         },
     )
 

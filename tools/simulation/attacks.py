@@ -19,7 +19,7 @@ from upskill.core.statistics.looks import NextLook, look_terms, recorded_look, t
 from upskill.core.statistics.pairs import Losses
 from upskill.core.statistics.sequential import GuardedSequential
 from upskill.core.statistics.verdict import only_if_both
-from upskill.report.cheapest import ENOUGH, lowest_rate
+from upskill.report.facts import ENOUGH, lowest_rate
 
 POPULATIONS = ("B55", "half", "het", "skew")
 """Cases without any lift in the mean."""

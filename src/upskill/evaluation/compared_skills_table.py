@@ -15,8 +15,7 @@ from upskill.core.nouns.text import count, on_one_line
 from upskill.report.console import print_lines
 from upskill.report.glance import Glance, GlanceRow, rows_of
 from upskill.report.json_report import evaluation_json
-from upskill.report.requirements import skill_requirements
-from upskill.report.result_notes import result_notes
+from upskill.report.result_notes import result_notes, skill_requirements
 from upskill.report.terminal import aligned_rows, key_lines, spent_words
 from upskill.report.wording import compared_titles, names_by_model, unique_names
 

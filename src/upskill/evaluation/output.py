@@ -163,7 +163,7 @@ def show_every_case(evaluation: "Evaluation", run: Path) -> None:
     """Print every figure, and every case with what its assertions saw; `run` is where the trials are."""
     from upskill.evaluation.past_runs import trials_of
     from upskill.report.cases import show_cases
-    from upskill.report.figures import show_figures
+    from upskill.report.terminal import show_figures
 
     out = console()
     show_figures(evaluation, out)

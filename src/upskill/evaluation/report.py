@@ -32,8 +32,7 @@ from upskill.evaluation.replay import (
     skill_of,
 )
 from upskill.redaction import redactor_from
-from upskill.report.cheapest import ENOUGH, TokenRatio
-from upskill.report.facts import CaseText, LoggedTrial, RunFacts, StudentPath
+from upskill.report.facts import ENOUGH, CaseText, LoggedTrial, RunFacts, StudentPath, TokenRatio
 from upskill.report.glance import Glance
 from upskill.report.json_report import UnreadableResult
 

@@ -5,7 +5,7 @@ from upskill.core.nouns import Evaluation, StudentReport
 from upskill.core.nouns.evaluation import Required
 from upskill.core.nouns.text import count
 from upskill.generation.generated import GenerateResult
-from upskill.report.requirements import Requirement, gap
+from upskill.report.result_notes import Requirement, gap
 from upskill.report.wording import confidence_interval, points
 
 _NEW = {

@@ -58,7 +58,7 @@ from upskill.generation.story_section import (
 )
 from upskill.generation.words import MOST_REASON
 from upskill.redaction import redactor_from
-from upskill.report.cheapest import ENOUGH
+from upskill.report.facts import ENOUGH
 from upskill.report.html import RunFacts, report_page
 from upskill.report.html.figures import Spent
 from upskill.report.next_step import NextStep, step_after_generate

@@ -23,8 +23,7 @@ from upskill.generation.generated import DescriptionRevision, GenerateResult
 from upskill.report.console import print_lines
 from upskill.report.glance import glance
 from upskill.report.json_report import evaluation_json
-from upskill.report.requirements import requirements_json
-from upskill.report.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
+from upskill.report.result_notes import ResultNote, found_notes, merged_notes, requirements_json, unmet_notes
 from upskill.report.terminal import TerminalResult, most_rows, picture
 from upskill.report.wording import confidence_interval, names_by_model, percents, points, spent_on, unique_names
 from upskill.terminal.display import TimedProgress

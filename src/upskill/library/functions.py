@@ -12,12 +12,15 @@ from typing import Literal
 
 from upskill.core.cases.split import read_counts
 from upskill.core.nouns import Evaluation, Trial
+from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UsageError
 from upskill.evaluation import evaluate as evaluating
 from upskill.evaluation import regrade as regrading
 from upskill.evaluation import resume as resuming
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.resume import TypedAgain
+from upskill.evaluation.several import evaluate_skills as measure_skills
+from upskill.evaluation.several import find_targets, plan_skills
 from upskill.generation import generate as generating
 from upskill.generation.generated import GenerateResult
 from upskill.library.calling import (
@@ -31,7 +34,7 @@ from upskill.library.calling import (
     refuse_price,
     resolved,
 )
-from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
+from upskill.library.results import EvaluationResult, GenerationResult, SkillsResult, TraceResult
 from upskill.sandbox import Backend
 from upskill.traces import read_trace as reading
 from upskill.traces.digesting import DEFAULT_BUDGET
@@ -329,3 +332,66 @@ class _GenerateProgress(Interruptible):
             if measured is None
             else EvaluationResult(evaluation=measured, run=Path(measured.run).resolve()),
         )
+
+
+def evaluate_skills(
+    skills: PathLike | Sequence[PathLike],
+    *,
+    models: str | Sequence[str] = (),
+    runs: int | Literal["auto"] = "auto",
+    previous: str | None = None,
+    no_baseline: bool = False,
+    ceiling: bool = False,
+    min_lift: float | None = None,
+    fresh: bool = False,
+    sandbox: Backend = "bubblewrap",
+    among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
+    agent_bin: PathLike | None = None,
+    accept_findings: bool = False,
+    accept_changed_cases: bool = False,
+    yes: bool = False,
+    **settings: object,
+) -> SkillsResult:
+    """Evaluate several skills one after the other, as `upskill eval` does.
+
+    `skills` are folders of a skill, and folders that hold several.
+
+    The caps hold for all together. A skill that cannot be measured does not stop the others. `previous` is `"git:REF"`:
+    a skill that is the same there is not measured, and one that is not there is measured against no skill. The other
+    arguments are those of `evaluate`.
+    """
+
+    def work() -> SkillsResult:
+        chosen = resolved("evaluate_skills()", {**settings, **({"store": False} if fresh else {})}, models=models)
+        folders = find_targets(map(Path, [skills] if isinstance(skills, str | os.PathLike) else skills))
+        if not folders:
+            raise UsageError("no skill was named")
+        if previous is not None and not previous.startswith(GIT_PREFIX):
+            raise UsageError(f'previous must be "git:REF" for several skills, not {previous!r}')
+        order = EvaluationOrder(
+            skill=folders[0],
+            repeats=None if runs == "auto" else runs,
+            baseline=not no_baseline,
+            ceiling="beside" if ceiling else None,
+            min_lift=min_lift,
+            previous_revision=previous,
+            fresh=fresh,
+            sandbox=backend_of(sandbox),
+            among=among_of(among),
+            agent_bin=None if agent_bin is None else Path(agent_bin),
+            accept_findings=accept_findings,
+            accept_changed_cases=accept_changed_cases,
+        )
+        progress = Interruptible()
+        planned = plan_skills(folders, order, settings=chosen.values, progress=progress)
+        compared = measure_skills(
+            planned,
+            settings=chosen,
+            progress=progress,
+            confirm=lambda plan: yes or refuse_price(f"price {plan.price}; {plan.minutes}"),
+        )
+        if compared.interrupted:
+            raise KeyboardInterrupt("every answer so far is saved; call evaluate_skills again, which uses the cache")
+        return SkillsResult(compared=compared)
+
+    return call(work)

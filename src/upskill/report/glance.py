@@ -8,7 +8,6 @@ from typing import Literal
 
 from upskill.core.nouns import Arm, Evaluation, Lift, StudentReport
 from upskill.core.nouns.text import count
-from upskill.report.loading import loading_sentence, loading_sentences
 from upskill.report.next_step import NextStep, next_step
 from upskill.report.wording import (
     USUAL,
@@ -20,6 +19,8 @@ from upskill.report.wording import (
     counted_by_arm,
     fault_words,
     is_scripted,
+    loading_sentence,
+    loading_sentences,
     points,
     unique_names,
 )

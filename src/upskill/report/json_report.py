@@ -27,7 +27,7 @@ from upskill.core.nouns.lift import JudgeError
 from upskill.core.nouns.look import end_by_design, reason_to_stop
 from upskill.core.nouns.skill import OtherSkills
 from upskill.report.cases import case_state_json, label_lifts_json
-from upskill.report.requirements import requirements, requirements_json
+from upskill.report.result_notes import requirements, requirements_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
 _END = TypeAdapter(RunEnd)

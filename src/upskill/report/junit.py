@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from upskill.core.nouns import Arm, Errored, Evaluation, Scored, StudentReport, Trial
 from upskill.core.nouns.evaluation import ComparedSkill
-from upskill.report.requirements import Requirement, requirements
+from upskill.report.result_notes import Requirement, requirements
 from upskill.report.wording import arm_name, loss_lines
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from upskill.core.nouns import Evaluation, StudentReport
 from upskill.core.nouns.plan import Student
-from upskill.report.loading import rarely_loaded
+from upskill.report.wording import rarely_loaded
 
 ENOUGH_REPEATS = 3
 """Pairs of a case after which the differences between cases blur a lift more than those between answers do."""

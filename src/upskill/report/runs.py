@@ -17,7 +17,7 @@ from upskill.core.nouns.look import Look
 from upskill.core.nouns.text import shortened
 from upskill.report import wording
 from upskill.report.console import show_rows
-from upskill.report.csv_report import safe_cell
+from upskill.report.formats import safe_cell
 from upskill.report.glance import ASCII_SIGNS, IN_ASCII, NO_SIGN, SIGNS
 from upskill.report.terminal import style_of
 from upskill.report.wording import fitted, names_by_model

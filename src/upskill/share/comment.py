@@ -16,7 +16,7 @@ from upskill.report.cases import worse_cases
 from upskill.report.dumbbell import UNICODE, drawn
 from upskill.report.glance import GlanceRow, lift_words, rows_of
 from upskill.report.markdown import markdown_text
-from upskill.report.requirements import not_met_line, skill_requirements
+from upskill.report.result_notes import not_met_line, skill_requirements
 from upskill.report.wording import USUAL, names_by_model, spent_on
 
 MARKER = "<!-- upskill -->"

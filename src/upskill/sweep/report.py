@@ -15,8 +15,8 @@ from typing import Any
 from upskill.core.nouns import Skill, StudentReport
 from upskill.core.nouns.text import count, on_one_line, points
 from upskill.errors import EngineError
-from upskill.report.cheapest import by_cost, cheapest_sufficient
-from upskill.report.csv_report import safe_cell
+from upskill.report.facts import by_cost, cheapest_sufficient
+from upskill.report.formats import safe_cell
 from upskill.report.json_report import UnreadableResult, read_evaluation
 from upskill.sweep.budget import Amount
 from upskill.sweep.files import SweepFolder, result_name

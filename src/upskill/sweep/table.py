@@ -18,9 +18,9 @@ from rich.text import Text
 
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.text import count, points, points_range, shortened, visible
-from upskill.report.cheapest import ENOUGH
 from upskill.report.console import print_lines
-from upskill.report.csv_report import safe_cell
+from upskill.report.facts import ENOUGH
+from upskill.report.formats import safe_cell
 from upskill.report.glance import IN_ASCII
 from upskill.report.markdown import markdown_text
 from upskill.report.terminal import style_of

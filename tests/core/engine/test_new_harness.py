@@ -19,8 +19,8 @@ from upskill.errors import SettingsError, UsageError
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import prepare
 from upskill.evaluation.report import read_report
-from upskill.report.figures import show_figures
 from upskill.report.json_report import evaluation_json
+from upskill.report.terminal import show_figures
 
 TWICE = HarnessInfo(
     name="twice",

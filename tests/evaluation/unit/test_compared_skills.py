@@ -16,8 +16,7 @@ from upskill.core.nouns import Evaluation, Purchase, RunEnd
 from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills
 from upskill.core.nouns.finding import Finding
 from upskill.evaluation.compared_skills_table import compared_json, show_compared
-from upskill.report.csv_report import csv_of_evaluations
-from upskill.report.formats import FORMATS, Results
+from upskill.report.formats import FORMATS, Results, csv_of_evaluations
 from upskill.report.junit import junit_of_skills
 
 BOUGHT = Purchase(calls=72, failed_calls=0, tokens=18_000, cost=0.02, reused=4)

@@ -11,8 +11,7 @@ from report.pages.browser import DESK, PHONE, Browser, Look
 from report.unit.evaluations import CASE_STATES, LABEL_LIFTS, arm, report
 from report.unit.pages import errored, evaluation, page, scored
 from upskill.core.nouns import Arm, Evaluation, Interval, Trial
-from upskill.report.cheapest import TokenRatio
-from upskill.report.facts import PathPoint, StudentPath
+from upskill.report.facts import PathPoint, StudentPath, TokenRatio
 from upskill.report.html import history_page
 from upskill.report.side_by_side import Version, history
 

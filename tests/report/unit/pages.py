@@ -8,8 +8,7 @@ from typing import Any
 
 from report.unit.evaluations import EVALUATIONS, errored, evaluation, scored
 from upskill.core.nouns import Evaluation, Interval, Trial
-from upskill.report.cheapest import TokenRatio
-from upskill.report.facts import PathPoint, StudentPath
+from upskill.report.facts import PathPoint, StudentPath, TokenRatio
 from upskill.report.html import CaseText, LoggedTrial, RunFacts, report_page
 
 FACTS = RunFacts(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from report.unit.evaluations import SKILL, errored, evaluation, scored
 from upskill.core.nouns import SkillUse, Trial
 from upskill.core.nouns.text import visible
-from upskill.report.csv_report import COLUMNS, csv_report, trial_rows
+from upskill.report.formats import COLUMNS, csv_report, trial_rows
 
 TEXT = st.tuples(
     st.sampled_from(["", *"=+-@\t\r'\"\n,; "]), st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -10,9 +10,9 @@ from rich.console import Console
 from report.unit.evaluations import ANY, CODE_WORDS, EVALUATIONS, ceiling_report, evaluation, report
 from report.unit.pages import page
 from upskill.core.nouns import Evaluation
-from upskill.report.figures import show_figures
 from upskill.report.junit import junit_report
 from upskill.report.markdown import markdown_report
+from upskill.report.terminal import show_figures
 
 
 def shown(found: Evaluation, *, width: int = 80) -> list[str]:

@@ -9,7 +9,9 @@ from report.unit.evaluations import EVALUATIONS, LOADS, agent_report, arm, evalu
 from report.unit.pages import page
 from upskill.core.nouns import Interval, Loads, Withheld
 from upskill.report.glance import glance
-from upskill.report.loading import (
+from upskill.report.next_step import next_step
+from upskill.report.result_notes import result_notes
+from upskill.report.wording import (
     forced_words,
     if_loaded_words,
     load_words,
@@ -18,8 +20,6 @@ from upskill.report.loading import (
     turn_words,
     withheld_words,
 )
-from upskill.report.next_step import next_step
-from upskill.report.result_notes import result_notes
 
 RARE, NEVER = EVALUATIONS["rarely loaded"], EVALUATIONS["never loaded"]
 

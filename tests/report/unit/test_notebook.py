@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from report.unit.evaluations import SKILL, arm, evaluation, report
 from upskill.core.nouns import Interval
-from upskill.library.notebook import evaluation_table, preformatted
+from upskill.library.results import evaluation_table, preformatted
 
 
 def cells(html: str) -> list[str]:

@@ -12,7 +12,7 @@ from report.unit.evaluations import agent_report, arm, evaluation, lift, report
 from report.unit.pages import page
 from upskill.core.nouns import Evaluation
 from upskill.generation.words import attempt_lines
-from upskill.library.notebook import evaluation_table
+from upskill.library.results import evaluation_table
 from upskill.report.markdown import markdown_report
 from upskill.report.terminal import show_evaluation
 from upskill.report.wording import arm_percents, percents, points

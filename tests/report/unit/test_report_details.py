@@ -9,7 +9,7 @@ from markupsafe import Markup
 from report.unit.evaluations import CASE_STATES, LABEL_LIFTS, agent_report, arm, evaluation, lift, report
 from report.unit.pages import EVALUATIONS, FACTS, Parsed, page, path
 from upskill.core.nouns import Interval, RunEnd, StudentReport
-from upskill.report.cheapest import TokenRatio
+from upskill.report.facts import TokenRatio
 from upskill.report.html.details import cases_fold, method_fold
 from upskill.report.html.figures import cost_fold, settled_fold
 from upskill.report.html.shell import Fold, render

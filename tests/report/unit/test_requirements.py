@@ -11,7 +11,7 @@ from report.unit.evaluations import evaluation, report
 from upskill.core.nouns import Evaluation, Verdict
 from upskill.report.json_report import evaluation_json
 from upskill.report.junit import junit_report
-from upskill.report.requirements import not_met_line, requirements
+from upskill.report.result_notes import not_met_line, requirements
 
 WIDE, NARROW = report(claim="cases like these"), report("kimi", claim="these cases")
 UNDECIDED = report("sonnet", verdict="undecided")

@@ -10,11 +10,9 @@ from upskill.core.nouns import LABELS, Evaluation, JudgeReport, Lift, Loads, Stu
 from upskill.core.nouns.case import LABEL_MEANINGS
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
-from upskill.report.cheapest import TokenRatio
-from upskill.report.facts import RunFacts, StudentPath
+from upskill.report.facts import RunFacts, StudentPath, TokenRatio
 from upskill.report.html.figures import Spent, cost_fold, settled_fold
 from upskill.report.html.shell import Fold, render, words_fold
-from upskill.report.loading import loading_lines, turn_words
 from upskill.report.result_notes import headline_names, merged_notes
 from upskill.report.wording import (
     arm_titles,
@@ -23,9 +21,11 @@ from upskill.report.wording import (
     confidence_interval,
     faults_words,
     judge_error_words,
+    loading_lines,
     loss_lines,
     percent,
     points,
+    turn_words,
 )
 
 MOST_CASES = 300

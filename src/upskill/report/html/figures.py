@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from upskill.core.nouns import Evaluation, Interval, Purchase, StudentReport
 from upskill.core.nouns.text import count
-from upskill.report.cheapest import TokenRatio, cheapest_words, token_change
 from upskill.report.dumbbell import verdict_colour
-from upskill.report.facts import REASONS, PathPoint, StudentPath
+from upskill.report.facts import REASONS, PathPoint, StudentPath, TokenRatio, cheapest_words, token_change
 from upskill.report.html.shell import Fold, render
 from upskill.report.wording import arm_titles, between, dollars, paid, points
 

@@ -12,19 +12,28 @@ from markupsafe import Markup
 from upskill.core.nouns import Evaluation, Lift, StudentReport
 from upskill.core.nouns.case import Json
 from upskill.core.skills.skill_text import SkillText
-from upskill.report.cheapest import ENOUGH, TokenRatio
 from upskill.report.dumbbell import svg
-from upskill.report.facts import CaseText, LoggedTrial, RunFacts, StudentPath
+from upskill.report.facts import ENOUGH, CaseText, LoggedTrial, RunFacts, StudentPath, TokenRatio
 from upskill.report.glance import Glance, glance, glance_of_nothing
 from upskill.report.html.changed import Sides, changed_section
 from upskill.report.html.details import details_section
 from upskill.report.html.figures import Spent
 from upskill.report.html.shell import json_in_html, render, shell, word_link, words_section
-from upskill.report.loading import instead_words, rate_words, shown_lift_interval, turn_words, withheld_words
 from upskill.report.next_step import NextStep
 from upskill.report.result_notes import headline_names
 from upskill.report.side_by_side import Against, History, RunSide
-from upskill.report.wording import arm_name, between, confidence, paid, points
+from upskill.report.wording import (
+    arm_name,
+    between,
+    confidence,
+    instead_words,
+    paid,
+    points,
+    rate_words,
+    shown_lift_interval,
+    turn_words,
+    withheld_words,
+)
 
 
 def headline_section(answer: Glance) -> Markup:
