@@ -28,11 +28,11 @@ from upskill.core.runs.run_folders import RunFolder, create_run, only_one_in
 from upskill.core.runs.skill_copy import keep_skill_text, skill_text
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
-from upskill.core.trials.trial_run import AgentProgram
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity, judge_report
 from upskill.core.trials.measure import Measured, clean_run_logs, measure
 from upskill.core.trials.schedule import Schedule, schedule_for
+from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import EngineError, UsageError
 from upskill.evaluation.cases import has_cases
 from upskill.evaluation.conclude import cut_short_by, end_notes, students_end, summarise
