@@ -1,8 +1,11 @@
-"""Searches skill folders for whatever a person should know before an agent reads them. Calls no model.
+"""Searches skill folders for whatever a person should know before an agent reads them, and for skills whose
+descriptions compete: by the rare words that they share, and by what models loaded instead. Calls no model.
 
 No findings does not mean safe.
 """
 
+import math
+import re
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,9 +14,9 @@ from pathlib import Path
 
 from upskill.core.nouns.finding import SEVERITIES, Finding, Severity
 from upskill.core.nouns.skill import EVIDENCE_FILES, SKILL_FILE
+from upskill.core.nouns.text import count
 from upskill.errors import SkillInvalid
-from upskill.lint import agents, folder, quality, specification
-from upskill.lint.agents import Catalogue, OtherSkill
+from upskill.lint import folder, quality, specification
 from upskill.lint.dangers.search import search_skill
 from upskill.lint.folder import FolderContents, read_folder, skill_folders
 from upskill.lint.rules import MOST_PER_RULE, finding
@@ -67,6 +70,87 @@ def counted(findings: Iterable[Finding]) -> Mapping[Severity, int]:
     """How many there are of each severity, from the worst."""
     numbers = Counter(one.severity for one in findings)
     return {severity: numbers[severity] for severity in SEVERITIES}
+
+
+ALIKE = 0.4
+"""The share of weighted words from which two descriptions compete."""
+LEAST_SHARED = 3
+_BACKGROUND = 50
+"""A word in one of a few descriptions is not common yet: weights are as if there were at least so many."""
+_MOST_NAMED = 6
+_WORD = re.compile(r"[^\W_][\w.+#]*")
+_ENDINGS = re.compile(r"(?:ing|ed|es|ers?|s|e)\Z")
+_COMMON_WORDS = """
+    a about above after all also an and any are as asked asks at be before best between both but by can code do does
+    file files for from get give given handle has have help helps how if in instead into is it its just like make makes
+    may more most must need needs new not of on one only or other our out over own practices project provide provides
+    same should skill skills so some such than that the their them then there these they this those through to tool
+    tools up use used useful user users uses using want wants was we what when whenever where which while who whose will
+    with without work working works would write writes writing you your
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OtherSkill:
+    """A skill that an agent lists beside others: what it chooses by, and where it is."""
+
+    name: str
+    description: str
+    folder: str
+    """Its real path: two with one folder are one skill."""
+    shown: str
+    """Its folder as it was named."""
+
+
+class Catalogue:
+    """The other skills, with the weight of each word among all descriptions."""
+
+    def __init__(self, skills: Sequence[OtherSkill]) -> None:
+        self._skills = [(skill, _words(skill.description)) for skill in skills]
+        self._often = Counter(stem for _, words in self._skills for stem in words)
+
+    def find(self, skill: OtherSkill, *, line: int, instead: Mapping[str, int]) -> Iterator[Finding]:
+        """What competes with one skill. `instead` counts the prompts on which another skill was loaded in its place."""
+        own = _words(skill.description)
+        for other, words in self._skills:
+            if other.folder == skill.folder:
+                continue
+            shown = f"{skill.name} and {other.name} ({other.shown})"
+            if other.name == skill.name:
+                yield finding("same-name", line, shown)
+                continue
+            score, shared = self._overlap(own, words)
+            if score >= ALIKE and len(shared) >= LEAST_SHARED:
+                named = ", ".join(shared[:_MOST_NAMED])
+                yield finding("competing-description", line, f"{shown}: {score:.0%} alike, shared words: {named}")
+            if often := instead.get(other.name):
+                yield finding("loaded-instead", line, f"{shown}: loaded for {count(often, 'prompt')}")
+
+    def _overlap(self, one: Mapping[str, str], other: Mapping[str, str]) -> tuple[float, list[str]]:
+        """How far two descriptions compete: the weight of the shared words, by the weight of the description that has
+        less; and the words, the rarest first."""
+        shared = one.keys() & other.keys()
+        least = min(self._weight(one), self._weight(other))
+        if not shared or not least:
+            return 0.0, []
+        ordered = sorted(shared, key=lambda stem: (-self._weight((stem,)), stem))
+        return self._weight(shared) / least, [one[stem] for stem in ordered]
+
+    def _weight(self, stems: Iterable[str]) -> float:
+        every = max(_BACKGROUND, len(self._skills))
+        return sum(math.log(every / max(1, self._often[stem])) for stem in stems)
+
+
+def _words(text: str) -> dict[str, str]:
+    """The words of a description by their stems, without common ones."""
+    found = (word.strip(".") for word in _WORD.findall(text.lower()[:2_000]))
+    return {_stem(word): word for word in found if len(word) > 1 and word not in _COMMON and not word.isdigit()}
+
+
+def _stem(word: str) -> str:
+    stem = _ENDINGS.sub("", word)
+    return stem if len(stem) >= 3 else word
 
 
 def lint(
@@ -148,7 +232,7 @@ def written_findings(contents: FolderContents) -> Iterator[Finding]:
         return
     yield from head.findings
     yield from specification.find(head, contents.name)
-    yield from agents.find(head)
+    yield from specification.find_for_agents(head)
     yield from quality.find(head)
     yield from quality.find_paths({SKILL_FILE if one == name else one: data for one, data in contents.files.items()})
 

@@ -1,5 +1,5 @@
-"""The frontmatter of `SKILL.md` with the line of every value, and what the Agent Skills specification does not
-allow in it.
+"""The frontmatter of `SKILL.md` with the line of every value, what the Agent Skills specification does not allow in
+it, and what some agents read, ignore or refuse although the specification allows it.
 
 Reads events of YAML, not values: nothing unfolds, and nesting ends early. What the reference
 validator refuses is a finding.
@@ -16,8 +16,9 @@ import yaml
 
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import MOST_CHARACTERS, SPECIFIED_FIELDS
+from upskill.core.nouns.text import estimate_tokens
 from upskill.core.skills.markdown import Fence, with_fences
-from upskill.lint.rules import MOST_HEAD_CHARACTERS, finding
+from upskill.lint.rules import MOST_BODY_LINES, MOST_BODY_TOKENS, MOST_HEAD_CHARACTERS, finding
 
 MOST_BODY_CHARACTERS = 100_000
 """Of a longer body only so much is searched."""
@@ -342,3 +343,58 @@ def _metadata(field: Field) -> Iterator[Finding]:
     for inner in field.inner:
         if inner.kind != "text":
             yield finding("metadata-not-strings", inner.line, f"{inner.key} is a {inner.kind}")
+
+
+_RESERVED = re.compile(r"anthropic|claude")
+_ON_LOAD = re.compile(r"(?:^|(?<=\s))!`[^`\n]{1,400}`")
+_ANY_COMMAND = re.compile(r"(?:^|[\s,])(?:Bash(?:\(\s*\*?\s*(?::\s*\*)?\s*\))?|\*)(?=$|[\s,])")
+"""What some agents do or refuse: the limits are those of the specification's advice and of Anthropic's validator."""
+
+
+def find_for_agents(head: Head) -> Iterator[Finding]:
+    """What some agents would ignore, refuse, or do unasked."""
+    yield from _agent_keys(head)
+    name, description = head.written("name"), head.written("description")
+    if _RESERVED.search(name.lower()):
+        yield finding("reserved-name", head.line_of("name"), f"name: {name}")
+    if not name.isascii() and all(c.isalnum() or c == "-" for c in name):
+        yield finding("name-not-ascii", head.line_of("name"), f"name: {name}")
+    if "<" in description or ">" in description:
+        at = next(n for n, c in enumerate(description) if c in "<>")
+        yield finding("angle-brackets", head.line_of("description"), description[max(0, at - 60) : at + 60])
+    if found := _ANY_COMMAND.search(head.written("allowed-tools")):
+        yield finding("any-command-allowed", head.line_of("allowed-tools"), f"allowed-tools: {found[0].strip(' ,')}")
+    yield from _body(head)
+
+
+def _agent_keys(head: Head) -> Iterator[Finding]:
+    for key, value in head.fields.items():
+        if key == "hooks":
+            hooks = ", ".join(one.key for one in value.inner) or value.text
+            yield finding("frontmatter-hooks", value.line, f"hooks: {hooks}")
+        elif key in CLIENT_KEYS:
+            reason = (
+                f"Claude Code reads this key ({CLIENT_KEYS[key]}); the specification has no such key, and other "
+                "agents ignore it or refuse the skill."
+            )
+            yield finding("client-key", value.line, f"{key}: {value.text}", reason=reason)
+        for one in (value, *value.inner):
+            if one.other_type and one.text and (key in _TEXTS or one is not value):
+                yield finding("unquoted-value", one.line, f"{one.key}: {one.text}")
+
+
+_TEXTS = ("name", "description", "license", "compatibility", "allowed-tools")
+
+
+def _body(head: Head) -> Iterator[Finding]:
+    lines, tokens = head.body.rstrip().count("\n") + 1, estimate_tokens(head.body)
+    if lines > MOST_BODY_LINES or tokens > MOST_BODY_TOKENS:
+        yield finding("long-body", head.body_line, f"{lines:,} lines, about {tokens:,} tokens")
+    before = None
+    for number, (line, fence) in enumerate(head.lines):
+        opens = fence is not None and before is None
+        before = fence
+        if opens and fence is not None and fence.info.startswith("!"):
+            yield finding("command-on-load", head.body_line + number, line)
+        elif fence is None and "!`" in line and (found := _ON_LOAD.search(line)):
+            yield finding("command-on-load", head.body_line + number, found[0])

@@ -8,13 +8,20 @@ from _pytest.mark import ParameterSet
 from skill_corpus.entries import bad_skills, good_skills
 from upskill.core.nouns import Files
 from upskill.core.nouns.finding import Finding
+from upskill.core.nouns.skill import MOST_CHARACTERS, NAME_RULE
 from upskill.core.skills.shipped_skills import shipped_skills
-from upskill.lint.agents import Catalogue, OtherSkill
 from upskill.lint.dangers.search import FINDERS
 from upskill.lint.folder import FolderContents, UnusualEntry
-from upskill.lint.lint_skill import lint_skill, written_findings
+from upskill.lint.lint_skill import Catalogue, OtherSkill, lint_skill, written_findings
 from upskill.lint.quality import says_when
-from upskill.lint.rules import RULES, TABLE
+from upskill.lint.rules import (
+    BODY_TOKENS,
+    MOST_BODY_LINES,
+    MOST_BODY_TOKENS,
+    MOST_HEAD_CHARACTERS,
+    RULES,
+    TABLE,
+)
 
 HEAD = "---\nname: pdf-merge\ndescription: Merges PDF files. Use when a user has several of them.\n---\n"
 LONG = "Merge two files with care. " * 9
@@ -36,11 +43,26 @@ def _places(found: list[Finding]) -> list[tuple[str, str, int]]:
 
 
 def test_every_rule_has_an_id_of_its_own_and_says_why_and_what_to_do() -> None:
-    assert len(RULES) == sum(map(len, TABLE.values()))
+    assert len(RULES) == sum(map(len, TABLE["rules"].values()))
     assert {*FINDERS, "unreadable-file"} == {id for id, rule in RULES.items() if rule.family == "danger"}
     for rule in RULES.values():
         assert rule.reason.endswith(".")
         assert rule.remedy.endswith((".", "?"))
+
+
+def test_rules_say_the_limits_that_are_held() -> None:
+    """The table is data: what it says of a limit is compared with the limit."""
+    assert {RULES[id].remedy.lower() for id in ("name-missing", "name-invalid")} == {f"{NAME_RULE.lower()}."}
+    for rule, number in (
+        ("name-too-long", MOST_CHARACTERS["name"]),
+        ("description-too-long", MOST_CHARACTERS["description"]),
+        ("compatibility-length", MOST_CHARACTERS["compatibility"]),
+        ("frontmatter-too-long", MOST_HEAD_CHARACTERS),
+        ("long-body", MOST_BODY_LINES),
+        ("long-body", MOST_BODY_TOKENS),
+        ("body-size", BODY_TOKENS),
+    ):
+        assert f"{number:,} " in RULES[rule].reason
 
 
 def test_a_plain_skill_has_no_findings() -> None:

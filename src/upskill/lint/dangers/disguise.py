@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from upskill.core.nouns.text import HIDDEN
-from upskill.lint.dangers.file_text import LOOK_ALIKE, FileText, Hit, is_prose
-from upskill.lint.dangers.instructions import AGAINST, HIDING, addresses_agent, orders_agent
+from upskill.lint.dangers.file_text import EXPRESSIONS, LOOK_ALIKE, PATTERNS, FileText, Hit, is_prose
 
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")
 """The flags of England, Scotland and Wales are spelled with tag characters."""
@@ -157,7 +156,7 @@ def link_texts(files: Sequence[FileText]) -> Iterator[Hit]:
     for file in files:
         for found in _links(file):
             shown = found[4] or ""
-            if _instructs(shown) or (found[1] and _against(found[2], orders_agent)):
+            if _instructs(shown) or (found[1] and _against(found[2], _orders_agent)):
                 yield file.hit(found.start(), quoted=False)
 
 
@@ -181,11 +180,25 @@ def _same_site(one: str, other: str) -> bool:
 
 
 def _instructs(text: str) -> bool:
-    return _against(text, addresses_agent)
+    return _against(text, _addresses_agent)
 
 
 def _against(text: str, instructs: Callable[[str], bool]) -> bool:
-    return instructs(text) or any(expression.search(text) for _, expression in (*AGAINST, *HIDING))
+    against = (*PATTERNS["ignore-instructions"], *PATTERNS["hide-from-user"])
+    return instructs(text) or any(pattern.expression.search(text) for pattern in against)
+
+
+def _orders_agent(text: str) -> bool:
+    """Whether a text that describes something, such as a picture, also orders an agent around."""
+    return bool(EXPRESSIONS["starts"].match(text)) or EXPRESSIONS["told"].search(text) is not None
+
+
+def _addresses_agent(text: str) -> bool:
+    """Whether a text in a place where no reader looks tells an agent to do something."""
+    text = text[:4000]
+    return bool(EXPRESSIONS["starts"].match(text)) or (
+        EXPRESSIONS["agent"].search(text) is not None and EXPRESSIONS["order"].search(text) is not None
+    )
 
 
 _URL = re.compile(r"\b(?:https?|ftp|s3|gs|wss?)://([^\s\"'`<>()\[\]{}|\\^]{1,300})")

@@ -1,4 +1,4 @@
-"""The text of one file as rules see it, and how patterns become a rule.
+"""The text of one file as rules see it, and how the patterns of the table are searched for in it.
 
 Prose and code are apart, in lower case, with positions that lead back to lines."""
 
@@ -8,9 +8,11 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from upskill.core.nouns.text import HIDDEN, decoded
 from upskill.core.skills.markdown import Fence, fence_after
+from upskill.lint.rules import RULES, TABLE
 
 MOST_CHARACTERS = 100_000
 """Of a longer file only so much is searched; the file itself is a finding then."""
@@ -276,21 +278,45 @@ def _joined(lines: list[str]) -> str:
 Find = Callable[[Sequence[FileText]], Iterable[Hit]]
 
 
-Pattern = tuple[tuple[str, ...], re.Pattern[str]]
-"""Words of which a line must hold one, and what is searched for there then. Words are looked up first: that is fast."""
+class Pattern(NamedTuple):
+    """Words of which a line must hold one, and what is searched for there then. Words are looked up first: that is
+    fast."""
+
+    words: Sequence[str]
+    expression: re.Pattern[str]
+    place: str
+    """`prose` or `code`; empty for both."""
 
 
-def pattern(words: str, expression: str) -> Pattern:
-    """A pattern over lower-case text. `words` are separated by spaces. Repeats in it must be bounded."""
-    return tuple(words.split(" ")), re.compile(expression)
+def _expression(text: str) -> re.Pattern[str]:
+    """An expression of the table, with every fragment in place of its name."""
+    fragments = TABLE["fragments"]
+    while (found := _FRAGMENT.search(text)) is not None:
+        text = text.replace(found[0], fragments[found[1]])
+    return re.compile(text)
+
+
+def _patterns(rows: Iterable[Sequence[str]]) -> tuple[Pattern, ...]:
+    return tuple(Pattern(words.split(" "), _expression(text), "".join(place)) for words, text, *place in rows)
+
+
+_FRAGMENT = re.compile(r"<([A-Z_]+)>")
+EXPRESSIONS = {name: _expression(text) for name, text in TABLE["expressions"].items()}
+"""What functions search for by themselves, by its name in the table."""
+PATTERNS = {
+    **{name: _patterns(rows) for name, rows in TABLE["patterns"].items()},
+    **{rule.id: _patterns(rule.patterns) for rule in RULES.values() if rule.patterns},
+}
+"""By the name in the table, or by the id of the rule that they are enough for."""
 
 
 def matches(file: FileText, patterns: Sequence[Pattern], *, prose: bool = True, code: bool = True) -> Iterator[int]:
     """Where any of the patterns is found, in no order."""
-    for text in (*((file.prose,) if prose else ()), *((file.code,) if code else ())):
-        for words, expression in patterns:
-            for start, end in _around(text, words):
-                yield from (found.start() for found in expression.finditer(text, start, end))
+    for place, text in (*((("prose", file.prose),) if prose else ()), *((("code", file.code),) if code else ())):
+        for pattern in patterns:
+            if pattern.place in ("", place):
+                for start, end in _around(text, pattern.words):
+                    yield from (found.start() for found in pattern.expression.finditer(text, start, end))
 
 
 def _around(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -323,12 +349,12 @@ def _places(text: str, word: str) -> Iterator[int]:
         place = -1 if line < 0 else text.find(word, line)
 
 
-def finder(*patterns: Pattern, prose: bool = True, code: bool = True, consent: bool = False) -> Find:
+def finder(patterns: Sequence[Pattern], *, consent: bool = False) -> Find:
     """Finds each of the patterns in each file. With `consent`, what the user is asked about first is a caution."""
 
     def find(files: Sequence[FileText]) -> Iterator[Hit]:
         for file in files:
-            for position in matches(file, patterns, prose=prose, code=code):
+            for position in matches(file, patterns):
                 yield file.hit(position, quoted=(consent and file.with_consent(position)) or None)
 
     return find

@@ -9,14 +9,16 @@ from dataclasses import replace
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import decoded
-from upskill.lint.dangers import disguise, instructions, lasting_changes, running, sending
+from upskill.lint.dangers import actions, disguise
 from upskill.lint.dangers.file_text import (
     MOST_CHARACTERS,
     MOST_IN_ALL,
+    PATTERNS,
     FileText,
     Find,
     Hit,
     comments_of,
+    finder,
     read_file,
     read_files,
     undisguised,
@@ -111,7 +113,7 @@ def _long_lines(files: Sequence[FileText]) -> Iterator[Hit]:
                 yield file.hit(start, quoted=False)
 
 
-FINDERS: dict[str, Find] = {
+_SEARCHES: dict[str, Find] = {
     "invisible-characters": disguise.invisible,
     "control-characters": disguise.escapes,
     "out-of-sight": disguise.out_of_sight,
@@ -119,37 +121,29 @@ FINDERS: dict[str, Find] = {
     "hidden-element": disguise.hidden_elements,
     "link-text": disguise.link_texts,
     "deceiving-link": disguise.deceiving_links,
-    "pipe-to-shell": running.piped,
-    "download-and-run": running.downloaded_and_run,
-    "remote-instructions": running.fetched_and_followed,
-    "decode-and-run": running.decoded_and_run,
-    "encoded-command": running.blobs,
-    "encoded-text": running.long_blobs,
-    "credential-read": sending.read_credentials,
-    "environment-dump": sending.dump_environment,
-    "theft": sending.thefts,
-    "filled-image": sending.filled_images,
-    "key-to-another-host": sending.sent_secrets,
-    "drop-site": sending.drop_sites,
-    "remote-shell": sending.remote_shells,
-    "sends-out": sending.uploads,
-    "network-call": sending.network_calls,
-    "ignore-instructions": instructions.ignore_instructions,
-    "hide-from-user": instructions.hide_from_user,
-    "unasked": instructions.go_on_unasked,
-    "safeguard-off": instructions.switch_off,
-    "agent-settings": lasting_changes.agent_settings,
-    "start-up-file": lasting_changes.start_up_files,
-    "scheduled-job": lasting_changes.scheduled_jobs,
-    "hook": lasting_changes.hooks_and_keys,
-    "destructive": lasting_changes.destroy,
-    "covers-tracks": lasting_changes.cover_tracks,
+    "pipe-to-shell": actions.piped,
+    "download-and-run": actions.downloaded_and_run,
+    "remote-instructions": actions.fetched_and_followed,
+    "decode-and-run": actions.decoded_and_run,
+    "encoded-command": actions.blobs,
+    "encoded-text": actions.long_blobs,
+    "theft": actions.thefts,
+    "filled-image": actions.filled_images,
+    "key-to-another-host": actions.sent_secrets,
+    "sends-out": actions.uploads,
+    "network-call": actions.network_calls,
+    "start-up-file": actions.start_up_files,
     "name-squatting": disguise.imitations,
-    "foreign-package": running.foreign_source,
     "disguised-address": disguise.disguised,
     "secret": _secrets,
     "long-line": _long_lines,
     "url": disguise.hosts,
+}
+"""What finds a danger for which patterns are not enough."""
+FINDERS: dict[str, Find] = {
+    rule.id: _SEARCHES.get(rule.id) or finder(PATTERNS[rule.id], consent=rule.consent)
+    for rule in RULES.values()
+    if rule.id in _SEARCHES or rule.patterns
 }
 """By the id of its rule, what finds each danger in the text of the files of a skill."""
 
