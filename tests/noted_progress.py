@@ -1,6 +1,6 @@
 """A progress that remembers the lines it was given."""
 
-from upskill.core.nouns.progress import Progress
+from upskill.core.progress import Progress
 
 
 class NotedLines(Progress):

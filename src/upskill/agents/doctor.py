@@ -30,7 +30,7 @@ from upskill.agents.harness import AgentAdapter, CodingAgent, Launch, ToolReques
 from upskill.core import checks
 from upskill.core.models import CallPolicy, MeteredClient, resolve_model
 from upskill.core.nouns import Arm, Case, Check, Errored, Files, Scored, Skill, Student, Trial, TrialPlan, Turn
-from upskill.core.nouns.progress import SILENT, Progress
+from upskill.core.progress import SILENT, Progress
 from upskill.core.skills.skills import read_contents, read_skill
 from upskill.core.trials.engine import run_trials
 from upskill.core.trials.harness import load_harness

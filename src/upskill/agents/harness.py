@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from upskill import processes
 from upskill.core.nouns import Arm, Case, Files, Skill, digest_of, harness_info
-from upskill.core.nouns.progress import Progress
+from upskill.core.progress import Progress
 from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Requests
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits
 from upskill.errors import UsageError

@@ -14,9 +14,8 @@ from upskill.core.cases.family import family_notes
 from upskill.core.cases.states import qualify
 from upskill.core.checks import GradingContext
 from upskill.core.nouns import Arm, Case, Errored, Qualification, Reason, Scored, Skill, Trial, TrialPlan, Turn
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import shortened
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import SILENT, Progress, RunProgress
 from upskill.core.runs.records import Status, now
 from upskill.core.runs.run_folders import create_run
 from upskill.core.settings import ResolvedSettings

@@ -21,8 +21,7 @@ from upskill.terminal.output import (
 if TYPE_CHECKING:
     from upskill.core.nouns import Evaluation
     from upskill.core.nouns.evaluation import ComparedSkills, Required
-    from upskill.core.nouns.progress import PricedPlan
-    from upskill.core.progress_words import RunProgress
+    from upskill.core.progress import PricedPlan, RunProgress
     from upskill.report.formats import Format
     from upskill.sandbox import Backend
 

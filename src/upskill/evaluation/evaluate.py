@@ -19,8 +19,7 @@ from upskill.core import statistics
 from upskill.core.by_name import by_name
 from upskill.core.models import MeteredClient, Spending
 from upskill.core.nouns import Arm, Case, Evaluation, Qualification, Trial, digest_of
-from upskill.core.nouns.progress import PricedPlan
-from upskill.core.progress_words import SILENT_RUN, RunProgress
+from upskill.core.progress import SILENT_RUN, PricedPlan, RunProgress
 from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.own_runs import settings_record
 from upskill.core.runs.records import CaseReference, RunRecord, Status, now

@@ -16,8 +16,7 @@ from upskill.core.nouns.skill import (
     OtherSource,
 )
 from upskill.core.nouns.text import count, on_one_line
-from upskill.core.skills.shipped_skills import shipped_skills
-from upskill.core.skills.skills import find_skills, read_contents, read_skill
+from upskill.core.skills.skills import find_skills, read_contents, read_skill, shipped_skills
 from upskill.errors import SkillInvalid, UpskillError, UsageError
 from upskill.lint.lint_skill import lint
 from upskill.sandbox import MOST_READ_ONLY

@@ -12,8 +12,8 @@ from upskill.core import statistics
 from upskill.core.nouns import Evaluation, Scored, StudentReport, Trial
 from upskill.core.nouns.evaluation import PastRun
 from upskill.core.nouns.look import Look, alike, sketch_of
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.trial import Arm
+from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.look_ledger import LookLedger, default_ledger_path
 from upskill.core.runs.records import RunRecord, read_run
 from upskill.core.runs.run_folders import RunFolder, evaluation_in, is_at_work, remove, size_of

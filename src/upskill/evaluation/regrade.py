@@ -11,8 +11,8 @@ from upskill.core import checks
 from upskill.core.cases.files import read_case_file
 from upskill.core.nouns import Case, Errored, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
 from upskill.core.nouns.look import LookTerms
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import count
+from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.own_runs import is_inside, is_own_run, not_own
 from upskill.core.runs.records import CaseReference, RunRecord, read_run
 from upskill.core.runs.run_folders import RunFolder

@@ -18,8 +18,8 @@ from upskill.core.runs.engine_logs import LogSamples, StepReader
 from upskill.core.runs.own_runs import is_inside
 from upskill.core.runs.records import CaseReference, RunRecord, SettingRecord, read_run
 from upskill.core.runs.run_folders import RunFolder, name_of_run
+from upskill.core.runs.skill_copy import SkillText
 from upskill.core.runs.trial_log import collector_paused, emptied
-from upskill.core.skills.skill_text import SkillText
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.conclude import by_student, summarise
 from upskill.evaluation.replay import (

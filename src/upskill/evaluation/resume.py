@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from upskill.core.nouns import Evaluation
 from upskill.core.nouns.harness import Ceiling, harness_info
 from upskill.core.nouns.skill import Among, OtherSkills
-from upskill.core.progress_words import SILENT_RUN, RunProgress
+from upskill.core.progress import SILENT_RUN, RunProgress
 from upskill.core.runs.own_runs import (
     differing_settings,
     is_own_run,

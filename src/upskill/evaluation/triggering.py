@@ -12,11 +12,10 @@ from pathlib import Path
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Errored, RunEnd, Scored, Skill, Trial
 from upskill.core.nouns.harness import HARNESSES, choose_harness, harness_info
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.skill import Among
 from upskill.core.nouns.text import count
 from upskill.core.nouns.trigger import Company, TriggerPrompt, TriggerScore
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import SILENT, Progress, RunProgress
 from upskill.core.runs.records import Status, now
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.settings import ResolvedSettings, Settings

@@ -17,9 +17,9 @@ from upskill.core.cases.split import CaseCounts, split_cases, without_doubles
 from upskill.core.models import Ask, Question
 from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for_each
 from upskill.core.nouns import Case, CheckOffer, Qualification, estimate_tokens
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import count as counted
 from upskill.core.nouns.text import shortened
+from upskill.core.progress import SILENT, Progress
 from upskill.generation.case_questions import READABLE, Batch, batches_for, first_question, next_question
 from upskill.generation.draft import Clean, clean_by_patterns
 from upskill.generation.facts import FactPlan, Slot, slots_for, with_fact

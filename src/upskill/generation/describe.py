@@ -11,10 +11,10 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from upskill.core.cases.prompts import read_skill_triggers, read_trigger_file, triggers_text
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import count, on_one_line, shortened
 from upskill.core.nouns.trigger import TriggerPrompt, TriggerScore
+from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.records import first_problem, record_text
 from upskill.core.runs.run_folders import run_folder_at
 from upskill.core.settings import ResolvedSettings, Settings

@@ -9,7 +9,7 @@ from pathlib import Path
 from upskill.core import statistics
 from upskill.core.cases.split import CaseCounts
 from upskill.core.models import Ask, Endpoint, MeteredClient, NoAnswer, Question, Reply, Spending
-from upskill.core.models.question import MOST_OUTPUT_TOKENS
+from upskill.core.models.spending import MOST_OUTPUT_TOKENS
 from upskill.core.models.teacher_answers import REPAIRS, TeacherUnusable
 from upskill.core.nouns import DEFAULT_HARNESS, Purchase, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.core.settings import Settings

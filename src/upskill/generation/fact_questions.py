@@ -16,8 +16,8 @@ from upskill.core.models import Ask, Message, Question
 from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.core.nouns import estimate_tokens
 from upskill.core.nouns.answer_schemas import TEXT, list_of, object_of, one_of
-from upskill.core.nouns.progress import Progress
 from upskill.core.nouns.text import count
+from upskill.core.progress import Progress
 from upskill.core.runs.records import keep_text
 from upskill.core.skills.markdown import pieces
 from upskill.errors import EXIT_DONE, UpskillError, UsageError

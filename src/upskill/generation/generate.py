@@ -19,8 +19,7 @@ from upskill.core.cases.files import read_case_file, write_case_file
 from upskill.core.models import Endpoint, HandoffOpen, NoAnswer
 from upskill.core.models.handoff import Side, open_line
 from upskill.core.nouns import Cap, Case
-from upskill.core.nouns.progress import SILENT, Progress
-from upskill.core.progress_words import SILENT_RUN, RunProgress
+from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
 from upskill.core.runs.own_runs import is_typed, resume_command, settings_record
 from upskill.core.runs.records import Status, first_problem, now, record_text
 from upskill.core.runs.run_folders import only_one_in, require_plain_folder

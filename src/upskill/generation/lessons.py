@@ -14,7 +14,7 @@ from upskill.core.models import Ask, Message, Question
 from upskill.core.models.teacher_answers import UnusableAnswer, ask_for_each
 from upskill.core.nouns import estimate_tokens
 from upskill.core.nouns.answer_schemas import TEXT, TEXTS, list_of, object_of, one_of
-from upskill.core.nouns.progress import SILENT, Progress
+from upskill.core.progress import SILENT, Progress
 from upskill.core.skills.markdown import pieces
 from upskill.errors import UsageError
 from upskill.generation.citations import KnownCitations

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from upskill.core.models.question import MOST_OUTPUT_TOKENS
+from upskill.core.models.spending import MOST_OUTPUT_TOKENS
 from upskill.core.nouns import estimate_tokens
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import readable_text

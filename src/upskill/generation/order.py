@@ -9,8 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from upskill.core.cases.split import CaseCounts
 from upskill.core.models import Endpoint, ServedModel, probe
-from upskill.core.models.endpoint import untyped_lines
-from upskill.core.models.from_settings import student_endpoint
+from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.preflight import missing_keys
 from upskill.core.nouns.skill import NAME_RULE, SKILL_FILE, Among, is_skill_name
 from upskill.core.settings import Origin, ResolvedSettings, Settings

@@ -10,9 +10,9 @@ from upskill.core.cases.split import CaseCounts, split_cases
 from upskill.core.models.preflight import is_installed
 from upskill.core.nouns import Case
 from upskill.core.nouns.case import Json
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import count
 from upskill.core.nouns.trigger import TriggerPrompt
+from upskill.core.progress import SILENT, Progress
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.statistics import FEWEST_CASES
 from upskill.core.trials.judge import judge_for

@@ -22,9 +22,8 @@ from upskill.core.nouns.text import count, shortened
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.records import HELD_OUT, first_problem
 from upskill.core.runs.run_summaries import RUN_FILE
-from upskill.core.runs.skill_copy import skill_text
+from upskill.core.runs.skill_copy import SkillText, skill_text
 from upskill.core.skills.skill_meta import Aptitude
-from upskill.core.skills.skill_text import SkillText
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.replay import skill_of

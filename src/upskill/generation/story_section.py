@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.text import count, shortened
-from upskill.core.skills.skill_text import SkillText
+from upskill.core.runs.skill_copy import SkillText
 from upskill.generation.generated import AttemptSummary
 from upskill.report.html.figures import Spent
 from upskill.report.html.shell import render

@@ -15,7 +15,7 @@ from upskill.core.nouns import Skill, estimate_tokens
 from upskill.core.nouns.evaluation import Evaluation
 from upskill.core.nouns.finding import Finding, FindingsRefused
 from upskill.core.nouns.text import count
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.records import now
 from upskill.core.skills.skill_meta import HeldOutUse, note_use, read_meta

@@ -15,9 +15,9 @@ from upskill.core.models import Ask, Message, Question
 from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for_each
 from upskill.core.nouns import Skill
 from upskill.core.nouns.answer_schemas import TEXT, Schema, list_of, object_of
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import count, shortened
 from upskill.core.nouns.trigger import TriggerPrompt
+from upskill.core.progress import SILENT, Progress
 from upskill.generation.draft import Clean, clean_by_patterns
 from upskill.generation.prompts import prompt, quoted
 

@@ -15,7 +15,7 @@ from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.lift import Interval
 from upskill.core.nouns.text import count, shortened
 from upskill.core.nouns.trigger import TriggerRate, TriggerScore
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.generation.aptitude import aptitude_figures, aptitude_json
 from upskill.generation.decision import decision, generate_requirements
 from upskill.generation.description import company_words, rate_words

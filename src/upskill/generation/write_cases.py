@@ -15,15 +15,14 @@ from upskill.core.cases.family import family_notes
 from upskill.core.cases.files import write_case_file
 from upskill.core.cases.split import CaseCounts, read_counts
 from upskill.core.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
-from upskill.core.models.endpoint import untyped_lines
-from upskill.core.models.from_settings import student_endpoint
+from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.handoff import Side
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Cap, Case, Purchase, Qualification, Skill, estimate_tokens
 from upskill.core.nouns.case import Json
-from upskill.core.nouns.progress import SILENT, PricedPlan, Progress
 from upskill.core.nouns.skill import META_FILE, SKILL_FILE
 from upskill.core.nouns.text import count
+from upskill.core.progress import SILENT, PricedPlan, Progress
 from upskill.core.runs.journal import answer_cache
 from upskill.core.runs.records import now
 from upskill.core.settings import ResolvedSettings, Settings

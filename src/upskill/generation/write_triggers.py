@@ -7,14 +7,14 @@ from pathlib import Path
 
 from upskill.core.cases.prompts import triggers_path, write_trigger_file
 from upskill.core.models import Endpoint, MeteredClient
-from upskill.core.models.question import MOST_OUTPUT_TOKENS
+from upskill.core.models.spending import MOST_OUTPUT_TOKENS
 from upskill.core.models.teacher_answers import REPAIRS
 from upskill.core.nouns import Purchase, Skill
 from upskill.core.nouns.case import Json
-from upskill.core.nouns.progress import SILENT, PricedPlan, Progress
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import count
 from upskill.core.nouns.trigger import TriggerPrompt
+from upskill.core.progress import SILENT, PricedPlan, Progress
 from upskill.core.runs.records import now
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill

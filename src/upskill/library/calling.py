@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar, get_args
 
 from upskill.core.nouns.skill import Among, read_among
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UpskillError, UsageError

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 @options.JSON
 def command(name: str | None, base_url: str | None, as_json: bool) -> None:
     """Show what NAME resolves to, or all short names: model, key variable (never the key), price. Calls no model."""
-    from upskill.core.models.endpoint import untyped_lines
-    from upskill.core.models.from_settings import known_aliases, show_model
+    from upskill.core.models.endpoint import known_aliases, show_model, untyped_lines
 
     settings = options.resolved({"base_url": base_url}, uses=["base_url", "aliases"]).values
     named = [show_model(name, settings=settings)] if name is not None else [*known_aliases(settings=settings).values()]

@@ -11,7 +11,7 @@ from upskill.terminal import options
 from upskill.terminal.output import confirm, is_interactive, print_json, print_lines
 
 if TYPE_CHECKING:
-    from upskill.core.settings.files import SettingsFile
+    from upskill.core.settings.trust import SettingsFile
 
 
 @click.command("trust")
@@ -55,7 +55,7 @@ def command(file: Path | None, listing: bool, revoke: bool, as_json: bool) -> in
 
 
 def _found(named: Path | None) -> "SettingsFile":
-    from upskill.core.settings.files import SHARED_FILE, project_file, read_settings_file
+    from upskill.core.settings.trust import SHARED_FILE, project_file, read_settings_file
     from upskill.core.settings.values import PROJECT_FILE
 
     found = project_file(Path.cwd()) if named is None else read_settings_file(named.absolute())
@@ -70,8 +70,8 @@ def _found(named: Path | None) -> "SettingsFile":
 def _trust(file: "SettingsFile") -> int:
     from upskill.core.settings import TRUST_VARIABLE, user_settings_folder
     from upskill.core.settings import trust as trusting
-    from upskill.core.settings.files import owner_name
     from upskill.core.settings.resolving import needs_of, own_settings
+    from upskill.core.settings.trust import owner_name
 
     user_folder = user_settings_folder()
     demands = needs_of(

@@ -22,7 +22,7 @@ from upskill.core.models import MeteredClient
 from upskill.core.nouns import Evaluation, PlannedTrial, Scored, StudentReport, Trial
 from upskill.core.nouns.text import on_one_line
 from upskill.core.nouns.trial import TrialKey
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.core.runs.records import TRIALS_FILE, now
 from upskill.core.runs.run_folders import run_folder_at
 from upskill.core.runs.run_summaries import RUN_FILE

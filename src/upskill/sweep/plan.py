@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from upskill.core.models import Endpoint, ServedModel
-from upskill.core.models.endpoint import untyped_lines
-from upskill.core.models.from_settings import student_endpoint
+from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.preflight import ServersAskedOnce
 from upskill.core.nouns import digest_of
 from upskill.core.nouns.harness import choose_harness
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import on_one_line
+from upskill.core.progress import SILENT, Progress
 from upskill.core.settings import Origin, ResolvedSettings, Settings, settings_from
 from upskill.core.trials.harness import agent_limits, load_harness
 from upskill.core.trials.judge import judge_endpoint

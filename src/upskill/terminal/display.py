@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol, Self, TextIO
 
 import click
 
-from upskill.core.nouns.progress import Progress
 from upskill.core.nouns.text import visible
+from upskill.core.progress import Progress
 
 _STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "blue": "\x1b[94m", "orange": "\x1b[33m"}
 """Of the sixteen colours that every terminal has: its yellow is the one nearest to orange."""

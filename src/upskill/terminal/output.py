@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from upskill.core.models import Endpoint
     from upskill.core.nouns import Student
     from upskill.core.nouns.case import Json
-    from upskill.core.nouns.progress import PricedPlan
+    from upskill.core.progress import PricedPlan
     from upskill.report.next_step import NextStep
 
 _JSON_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

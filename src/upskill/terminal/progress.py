@@ -9,9 +9,8 @@ from rich.cells import cell_len, set_cell_size
 
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Arm, Errored, Interval, Skill, Trial, TrialPlan, harness_info
-from upskill.core.nouns.progress import Waiting
 from upskill.core.nouns.text import MINUS, count, points, printable
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress, Waiting
 from upskill.core.statistics import Decision, DroppedPair, Pair, RunningLift
 from upskill.core.statistics.lift import RunningLook
 from upskill.report.glance import SIGNS

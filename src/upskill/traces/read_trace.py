@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import count
+from upskill.core.progress import SILENT, Progress
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester

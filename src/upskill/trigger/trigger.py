@@ -14,10 +14,10 @@ from pydantic import JsonValue, TypeAdapter
 
 from upskill.core.by_name import by_name
 from upskill.core.cases.prompts import TRIGGERS_FILE, TriggerFile, read_skill_triggers, read_trigger_file, triggers_text
-from upskill.core.nouns.progress import SILENT, PricedPlan, Progress
 from upskill.core.nouns.skill import Among
 from upskill.core.nouns.text import count
 from upskill.core.nouns.trigger import Company, TriggerPrompt
+from upskill.core.progress import SILENT, PricedPlan, Progress
 from upskill.core.runs.own_runs import settings_record
 from upskill.core.runs.records import SettingRecord, Status, keep_text, now, read_record, record_text
 from upskill.core.runs.run_folders import new_folder, only_one_in, run_folder_at

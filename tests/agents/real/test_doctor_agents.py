@@ -13,7 +13,7 @@ from upskill.agents.doctor import examine_installed
 from upskill.agents.doctor_table import AgentDiagnosis, agent_json, agent_lines
 from upskill.agents.escape_attempts import WHAT
 from upskill.agents.harness import CodingAgent, find_agent
-from upskill.core.nouns.progress import SILENT
+from upskill.core.progress import SILENT
 from upskill.core.trials.harness import load_harness
 
 BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"

@@ -15,7 +15,7 @@ from agents.real.router import DONE, Answer, Policy, Router, read_listing, serve
 from upskill.core.nouns import Errored, Evaluation, Scored, Trial
 from upskill.core.nouns.skill import Among
 from upskill.core.settings import resolve_settings
-from upskill.core.skills.shipped_skills import shipped_skills
+from upskill.core.skills.skills import shipped_skills
 from upskill.evaluation.evaluate import evaluate
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import trials_of

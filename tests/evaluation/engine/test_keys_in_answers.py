@@ -8,7 +8,7 @@ from inspect_ai.model._model_output import ChatCompletionChoice
 from inspect_ai.tool import ToolCall
 
 from upskill.core.models import resolve_model
-from upskill.core.models.own_keys import OwnKeys
+from upskill.core.models.responses import OwnKeys
 
 SENT = "gateway-2024-north"
 RANDOM = "x9Kq3vB7" + "mZ2pLw8R"

@@ -11,8 +11,7 @@ import pytest
 
 import upskill
 from upskill.core.nouns import Skill, TrialPlan
-from upskill.core.nouns.progress import PricedPlan
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import PricedPlan, RunProgress
 from upskill.core.runs.records import read_run
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.errors import UsageError

@@ -6,8 +6,7 @@ import pytest
 
 from upskill.core.nouns import Skill
 from upskill.core.nouns.skill import Among
-from upskill.core.skills.shipped_skills import shipped_skills
-from upskill.core.skills.skills import read_skill
+from upskill.core.skills.skills import read_skill, shipped_skills
 from upskill.errors import UsageError
 from upskill.evaluation.other_skills import find_others, require_offered_by
 

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from upskill.core.models import MeteredClient
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.core.settings import settings_from
 from upskill.core.trials import measure
 from upskill.evaluation.evaluate import evaluate

@@ -13,7 +13,7 @@ from generation.engine.trigger_router import Chances, TriggerRouter
 from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import generate_again
 from upskill.core.nouns.finding import FindingsRefused
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.core.runs.run_summaries import past_runs
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.core.skills.skill_meta import read_meta

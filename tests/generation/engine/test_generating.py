@@ -17,7 +17,7 @@ from typing_again import generate_again
 from upskill.core.cases.split import read_counts
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Trial
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.errors import EngineError, ProviderError, SkillInvalid, UsageError
 from upskill.generation.generate import (

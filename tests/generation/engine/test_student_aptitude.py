@@ -15,7 +15,7 @@ from made_teacher import FACTS, THINGS, line_for, question_about
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from typing_again import generate_again
 from upskill.core.cases.split import read_counts
-from upskill.core.progress_words import RunProgress
+from upskill.core.progress import RunProgress
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.errors import ProviderError, StudentCannotProfit, WindowExceeded
 from upskill.generation.generate import GenerateOrder, generate, plan_generate, resume_generate

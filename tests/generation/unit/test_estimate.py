@@ -7,7 +7,7 @@ import pytest
 
 from upskill.core.cases.split import CaseCounts
 from upskill.core.models import Endpoint
-from upskill.core.models.question import MOST_OUTPUT_TOKENS
+from upskill.core.models.spending import MOST_OUTPUT_TOKENS
 from upskill.core.models.teacher_answers import REPAIRS
 from upskill.core.nouns import Price, Student
 from upskill.core.settings import Settings, settings_from

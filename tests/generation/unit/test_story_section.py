@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from upskill.core.nouns.finding import Finding
-from upskill.core.skills.skill_text import FileText, SkillText
+from upskill.core.runs.skill_copy import FileText, SkillText
 from upskill.generation.generated import AttemptSummary, FailedAnswer, StudentScore
 from upskill.generation.story_section import MaterialItem, StoryAttempt, StoryCases, StoryTest, TeachingStory, text_diff
 from upskill.report.html.page import skill_section

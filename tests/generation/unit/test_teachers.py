@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.core.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
-from upskill.core.models.from_settings import student_endpoint
+from upskill.core.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, student_endpoint
 from upskill.core.settings import Origin, Settings, settings_from
 from upskill.errors import ProviderError, UsageError
 from upskill.generation.order import GenerateOrder, target_for

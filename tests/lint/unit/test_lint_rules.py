@@ -9,7 +9,7 @@ from skill_corpus.entries import bad_skills, good_skills
 from upskill.core.nouns import Files
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import MOST_CHARACTERS, NAME_RULE
-from upskill.core.skills.shipped_skills import shipped_skills
+from upskill.core.skills.skills import shipped_skills
 from upskill.lint.dangers.search import FINDERS
 from upskill.lint.folder import FolderContents, UnusualEntry
 from upskill.lint.lint_skill import Catalogue, OtherSkill, lint_skill, written_findings

@@ -499,7 +499,7 @@ def test_a_list_of_trusted_files_that_another_could_write_is_not_believed(
 _JUDGE = """
 import os, sys
 from pathlib import Path
-from upskill.core.settings.files import read_settings_file
+from upskill.core.settings.trust import read_settings_file
 os.setuid(int(sys.argv[1]))
 for path in sys.argv[2:]:
     print(read_settings_file(Path(path)).foreign)

@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from upskill.core.nouns import Interval
-from upskill.core.nouns.progress import Waiting
+from upskill.core.progress import Waiting
 from upskill.terminal.display import clock
 from upskill.terminal.progress import (
     Condition,

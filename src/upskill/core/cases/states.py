@@ -25,8 +25,8 @@ from upskill.core.checks import KINDS, GradingContext
 from upskill.core.checks.contains import find_token
 from upskill.core.nouns import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
 from upskill.core.nouns.answer import answer_digest
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.text import shortened
+from upskill.core.progress import SILENT, Progress
 
 VERSION = 1
 """Changes with whatever changes a state or a label."""

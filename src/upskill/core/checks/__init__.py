@@ -5,19 +5,25 @@ One module per kind. `KINDS` is the registry: a new kind is a new module and one
 
 import json
 
-from upskill.core.checks.at_most import Tokens, Turns
 from upskill.core.checks.command import Command
-from upskill.core.checks.commands import Commands
+from upskill.core.checks.commands import Commands, FilesRead
 from upskill.core.checks.contains import Contains, Equals, Excludes
 from upskill.core.checks.file import File
-from upskill.core.checks.files_read import FilesRead
 from upskill.core.checks.judge import Judge, JudgeMissing
-from upskill.core.checks.kind import CheckOutcome, GradingContext, JudgeQuestion, Kind, Need, Submission, suggestion
+from upskill.core.checks.kind import (
+    CheckOutcome,
+    GradingContext,
+    JudgeQuestion,
+    Kind,
+    Need,
+    NotRecorded,
+    Submission,
+    suggestion,
+)
 from upskill.core.checks.python import Python
 from upskill.core.checks.regex import Regex
 from upskill.core.checks.structured import JSON, TOML, YAML
-from upskill.core.checks.tools import Tools
-from upskill.core.checks.trajectory import NotRecorded
+from upskill.core.checks.tools import Tokens, Tools, Turns
 from upskill.core.nouns import Answer, Case, Check, CheckOffer, CheckResult, Grade
 from upskill.core.nouns.text import printable
 

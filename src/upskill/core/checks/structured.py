@@ -12,8 +12,15 @@ import yaml
 from upskill.core.checks.answer_files import answer_files_of, read_fenced
 from upskill.core.checks.kind import NOTHING, CheckOutcome, Need, ObjectKind, Submission, shown, type_name
 from upskill.core.checks.regex import pattern_problems, search
-from upskill.core.checks.schema import schema_errors, schema_problems
-from upskill.core.checks.value_at import ValueMissing, differences, shown_value, steps_of, value_at
+from upskill.core.checks.schema import (
+    ValueMissing,
+    differences,
+    schema_errors,
+    schema_problems,
+    shown_value,
+    steps_of,
+    value_at,
+)
 from upskill.core.nouns.answer_schemas import TEXT, TEXTS, Schema, object_of
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.text import decoded

@@ -4,8 +4,18 @@ from upskill.core.models.client import JudgeClient, MeteredClient, NoAnswer
 from upskill.core.models.endpoint import Endpoint, resolve_model
 from upskill.core.models.handoff import Handoff, HandoffOpen
 from upskill.core.models.preflight import ServedModel, probe
-from upskill.core.models.question import Ask, Message, Question, Reply
-from upskill.core.models.spending import Bill, Budget, CallPolicy, Purpose, Spending, billing
+from upskill.core.models.spending import (
+    Ask,
+    Bill,
+    Budget,
+    CallPolicy,
+    Message,
+    Purpose,
+    Question,
+    Reply,
+    Spending,
+    billing,
+)
 from upskill.core.models.teacher import Teacher
 
 __all__ = [

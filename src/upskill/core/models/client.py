@@ -40,6 +40,7 @@ class MeteredClient(Ledger):
         """The engine's model for an endpoint, with the meter built in; `handoff` is where a hand-off asks."""
         from inspect_ai.model import GenerateConfig, get_model
 
+        from upskill.core.models.engine_apis import register
         from upskill.core.models.metering import build_meter_into
 
         pace = self.set_pace(endpoint, longest_answer=max_output_tokens)
@@ -56,9 +57,7 @@ class MeteredClient(Ledger):
         if endpoint.is_handoff:
             return self._open_handoff(endpoint, handoff)
         if endpoint.is_scripted:
-            from upskill.core.models import scripted_api
-
-            scripted_api.register()
+            register()
         elif endpoint.is_custom:
             api_key = endpoint.key() or NO_KEY
         with as_outside_a_notebook():
@@ -70,12 +69,12 @@ class MeteredClient(Ledger):
         """A person has no deadline, is not asked again by a machine, and may be asked many things at once."""
         from inspect_ai.model import GenerateConfig, get_model
 
-        from upskill.core.models import handoff_api
+        from upskill.core.models.engine_apis import register
         from upskill.core.models.metering import build_meter_into
 
         if handoff is None:
             raise UsageError("a hand-off can only teach", hint="name another model")
-        handoff_api.register()
+        register()
         config = GenerateConfig(max_connections=MOST_OPEN_QUESTIONS, max_retries=0)
         with as_outside_a_notebook():
             model = get_model("handoff/folder", config=config, memoize=False, handoff=handoff)

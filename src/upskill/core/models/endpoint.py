@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from upskill.core.models.prices import UNKNOWN, look_up
 from upskill.core.nouns import Price
 from upskill.core.nouns.text import on_one_line
-from upskill.core.settings import Origin, without_secrets
+from upskill.core.settings import Origin, Settings, without_secrets
 from upskill.errors import UsageError
 
 
@@ -326,3 +326,34 @@ def _unknown(typed: str, name: str, table: Mapping[str, str]) -> UsageError:
         hint=f"{guess}for a local server, add --base-url http://localhost:8080/v1; "
         "otherwise write provider/model, or org/name for Hugging Face",
     )
+
+
+def show_model(name: str, *, settings: Settings) -> Endpoint:
+    """The endpoint that a name resolves to."""
+    return resolve_model(
+        name,
+        base_url=settings.base_url,
+        aliases=settings.aliases,
+        url_origin=settings.untyped.get("base_url"),
+        alias_origin=settings.untyped.get("aliases"),
+    )
+
+
+def student_endpoint(name: str, settings: Settings) -> Endpoint:
+    """Where a student is served. It may use the teacher's key only where both have the same base URL, and no file says
+    so that is not trusted with keys."""
+    endpoint = show_model(name, settings=settings)
+    if endpoint.is_handoff:
+        raise UsageError(f"{name}: a hand-off can teach, but not be measured", hint="name another model")
+    teachers, origin = settings.teacher_base_url, settings.untyped.get("teacher_base_url")
+    same = teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url
+    if endpoint.is_custom and same and (origin is None or origin.keys):
+        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
+    return endpoint
+
+
+def known_aliases(*, settings: Settings) -> Mapping[str, Endpoint]:
+    """Every alias, the person's own first."""
+    names = {**(settings.aliases or {}), **built_in_aliases()}
+    origin = settings.untyped.get("aliases")
+    return {name: resolve_model(name, aliases=settings.aliases, alias_origin=origin) for name in names}

@@ -22,9 +22,9 @@ from shlex import quote
 from typing import Any, Literal
 
 from upskill.atomic_file import write_atomically
-from upskill.core.models.question import Question
+from upskill.core.models.spending import Question
 from upskill.core.nouns.answer_schemas import is_answer_schema
-from upskill.core.settings.files import is_own
+from upskill.core.settings.trust import is_own
 from upskill.errors import EngineError, UpskillError, UsageError
 
 Side = Literal["cases", "skill"]

@@ -28,8 +28,6 @@ from tenacity.wait import wait_base
 
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.handoff import HandoffOpen, QuestionChanged
-from upskill.core.models.origins import OtherOrigin, keep_at_origin
-from upskill.core.models.own_keys import OwnKeys
 from upskill.core.models.prices import bytes_of_input, bytes_of_output, reported_tokens
 from upskill.core.models.responses import (
     AttemptTimeout,
@@ -37,11 +35,14 @@ from upskill.core.models.responses import (
     CallTimeout,
     EndpointDown,
     MalformedAnswer,
+    OtherOrigin,
+    OwnKeys,
     TransportFault,
     cap_bodies,
     cut_message,
     fault_of,
     fit_for_the_log,
+    keep_at_origin,
     require_an_answer,
     was_lost,
 )

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upskill.core.models.endpoint import CUSTOM, Endpoint
-from upskill.core.models.origins import OtherOrigin, opener_for
-from upskill.core.models.responses import MOST_NAME_CHARACTERS
+from upskill.core.models.responses import MOST_NAME_CHARACTERS, OtherOrigin, opener_for
 from upskill.core.nouns import digest_of
 from upskill.errors import ProviderError
 

@@ -1,20 +1,36 @@
-"""What a provider sent: whether it is an answer at all, and a cap on its body.
+"""What a provider sent: whether it is an answer at all, from whom it comes, how long it is, and the keys in it.
 
 A server can say 200 and mean nothing, and a small answer can unpack to more than a machine holds. The client hands
 every response to its hooks before it reads the body. There the response's class is extended in place, so that whoever
 reads the body, whole or in pieces, reads it through the cap. The client unpacks in pieces of at most 1 MiB, so no more
 than the cap and one piece is ever held.
+
+A client follows redirects by itself and sends the prompt along, and the server it ends at answers as if it were the
+one that was named. An origin is a scheme, a host and a port. A redirect from http to https at the same host goes on
+where both have their usual ports: whoever could have read the first request has read it already.
+
+A server can send back the key it was given, in an answer as well as in a refusal. Whatever ends this process then, no
+file may hold the key. Patterns for other people's keys have no place here: they could change an answer that is graded.
 """
 
+import ipaddress
 import json
-from collections.abc import AsyncIterator
+import os
+import urllib.request
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from dataclasses import is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit
 
+from pydantic import BaseModel
+
+from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.retrying import current_call
 from upskill.core.nouns import Fault
 from upskill.core.nouns.text import whole_characters
+from upskill.redaction import redactor_of_answers
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
@@ -205,3 +221,117 @@ def _capped(kind: Any) -> Any:
                     yield piece
 
     return Capped
+
+
+class OwnKeys:
+    """The keys that an endpoint could send back, known from the environment when this is made."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        redactor = redactor_of_answers(os.environ, sent=endpoint.key_variables)
+        self._clean = redactor.clean_own if redactor.knows_any else None
+
+    def remove_from(self, *values: object) -> None:
+        """Replace the keys in every text within these values, in place: JSON, objects of the engine, exceptions."""
+        if self._clean is None:
+            return
+        open_values: list[Any] = list(values)
+        seen: set[int] = set()
+        while open_values:  # not by recursion: a server decides how deep its answer is
+            value = open_values.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, dict):
+                items = [(self._text(key), self._text(inner)) for key, inner in value.items()]
+                if any(
+                    key is not old or inner is not value[old] for (key, inner), old in zip(items, value, strict=True)
+                ):
+                    value.clear()
+                    value.update(items)
+                open_values += value.values()
+            elif isinstance(value, list):
+                value[:] = map(self._text, value)
+                open_values += value
+            elif isinstance(value, BaseException):
+                value.args = tuple(map(self._text, value.args))
+                open_values += [*value.args, vars(value), value.__cause__, value.__context__]
+            elif isinstance(value, BaseModel) or (is_dataclass(value) and hasattr(value, "__dict__")):
+                open_values += [vars(value), getattr(value, "__pydantic_extra__", None)]
+
+    def _text(self, value: Any) -> Any:
+        return self._clean(value) if self._clean is not None and isinstance(value, str) else value
+
+
+_USUAL_PORTS = {"http": 80, "https": 443}
+_FIRST = "upskill_origin"
+
+
+class OtherOrigin(Exception):
+    """A server answered with a redirect to another origin; nothing was sent there."""
+
+
+def require_same_origin(first: str, then: str) -> None:
+    """Raise `OtherOrigin`, which names both, unless a redirect from one URL to another may be followed."""
+    asked, named = _origin(first), _origin(then)
+    if named != asked and not (asked[0] == "http" and named == ("https", asked[1], 443) and asked[2] == 80):
+        raise OtherOrigin(
+            f"{_shown(asked)} redirects to {_shown(named)}, another origin; nothing was sent there "
+            "(to use that server, name it as the base URL)"
+        )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL names this machine, by a name or an address that never leaves it."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def keep_at_origin(client: Any, *, base_url: str) -> None:
+    """Make an HTTP client raise `OtherOrigin` before it follows a redirect, and reach this machine without a proxy."""
+    hooks = getattr(client, "event_hooks", None)
+    if not isinstance(hooks, dict) or "request" not in hooks:
+        return  # not a client of this family
+    if _stay not in hooks["request"]:
+        hooks["request"].append(_stay)
+    if is_loopback(base_url):
+        client._mounts.clear()  # what the client made of HTTP_PROXY and its like
+
+
+async def _stay(request: Any) -> None:
+    """A request that follows a redirect has the extensions of the one before it, and so of the first."""
+    require_same_origin(request.extensions.setdefault(_FIRST, str(request.url)), str(request.url))
+
+
+class _SameOrigin(urllib.request.HTTPRedirectHandler):
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
+        fp.close()  # else all of its body is read, however long
+        require_same_origin(req.full_url, newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def opener_for(url: str) -> Callable[..., Any]:
+    """What opens a URL at its origin only, as `urllib.request.urlopen` would anywhere."""
+    handlers: list[urllib.request.BaseHandler] = [_SameOrigin()]
+    if is_loopback(url):
+        handlers.append(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener(*handlers).open
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts: SplitResult = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    return parts.scheme, (parts.hostname or "").rstrip("."), _USUAL_PORTS.get(parts.scheme) if port is None else port
+
+
+def _shown(origin: tuple[str, str, int | None]) -> str:
+    scheme, host, port = origin
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}" + ("" if port == _USUAL_PORTS.get(scheme) else f":{port}")

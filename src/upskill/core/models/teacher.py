@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from upskill.core.models.client import MeteredClient, NoAnswer
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.handoff import Handoff, HandoffOpen
-from upskill.core.models.question import Question, Reply
-from upskill.core.models.spending import Bill, Purpose, billing
+from upskill.core.models.spending import Bill, Purpose, Question, Reply, billing
 from upskill.core.nouns.text import estimated_tokens, whole_characters
 from upskill.interruption import run_interruptibly
 

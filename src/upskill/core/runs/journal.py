@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from upskill.core.models.question import Question, Reply
+from upskill.core.models.spending import Question, Reply
 from upskill.core.nouns import digest_of
 from upskill.core.runs.trial_store import default_store_path
 from upskill.core.skills.skill_files import is_spending, open_plain, read_plain

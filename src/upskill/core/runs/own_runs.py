@@ -30,8 +30,7 @@ from upskill.core.settings import (
     user_settings_folder,
     without_secrets,
 )
-from upskill.core.settings.files import is_own
-from upskill.core.settings.trust import trusted_digests
+from upskill.core.settings.trust import is_own, trusted_digests
 from upskill.core.skills.skill_files import read_plain
 from upskill.errors import EngineError, SettingsError, UsageError
 from upskill.redaction import redactor_from

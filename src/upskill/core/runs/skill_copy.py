@@ -3,16 +3,56 @@
 Small texts only, within limits; neither the cases nor `skill_meta.json`.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from upskill.core.nouns.skill import SKILL_FILE, Skill
-from upskill.core.nouns.text import readable_text
+from upskill.core.nouns.text import estimated_tokens, readable_text
 from upskill.core.runs.records import first_problem, keep_text, record_text
 from upskill.core.skills.skill_files import find_files, read_plain
-from upskill.core.skills.skill_text import FileText, SkillText
 from upskill.errors import EngineError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileText:
+    """One file beside `SKILL.md`."""
+
+    path: str
+    size: int
+    """Bytes."""
+    text: str | None
+    """`None` where it is not a text, or too long to be kept."""
+
+    @property
+    def tokens(self) -> int:
+        """Estimated from its size."""
+        return estimated_tokens(self.size)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillText:
+    """What a student may see of a skill. Cases and provenance are never part of it."""
+
+    name: str
+    description: str
+    digest: str
+    text: str | None
+    """`SKILL.md`, whole; `None` where it is not known any more, or too long to be kept."""
+    size: int = 0
+    """Bytes of `SKILL.md`."""
+    files: tuple[FileText, ...] = ()
+    left_out: int = 0
+    """Further files that are not listed."""
+    note: str | None = None
+    """What a reader should know of this text: which version it is, or why it is missing."""
+
+    @property
+    def tokens(self) -> int:
+        """Of `SKILL.md`, estimated from its size."""
+        return estimated_tokens(self.size)
+
 
 SKILL_COPY = "skill.json"
 MOST_FILES = 100

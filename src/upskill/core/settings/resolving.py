@@ -7,8 +7,15 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
-from upskill.core.settings.files import SettingsFile, project_file, project_root, read_settings_file
-from upskill.core.settings.trust import Demand, demands_of, is_trusted
+from upskill.core.settings.trust import (
+    Demand,
+    SettingsFile,
+    demands_of,
+    is_trusted,
+    project_file,
+    project_root,
+    read_settings_file,
+)
 from upskill.core.settings.values import (
     NAMES,
     NOT_SETTINGS,

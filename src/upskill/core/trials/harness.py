@@ -22,7 +22,7 @@ from upskill.core.nouns import (
     digest_of,
     harness_info,
 )
-from upskill.core.nouns.progress import Progress
+from upskill.core.progress import Progress
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits
 from upskill.errors import UsageError
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from upskill.core import checks, statistics
 from upskill.core.checks import CheckOutcome, GradingContext, JudgeMissing, JudgeQuestion, grade
 from upskill.core.models import Endpoint, JudgeClient, MeteredClient, Purpose, resolve_model
-from upskill.core.models.from_settings import show_model
+from upskill.core.models.endpoint import show_model
 from upskill.core.models.preflight import SERVERS, Servers
 from upskill.core.nouns import Case, Grade, JudgeReport, Scored, Student, Trial
 from upskill.core.nouns.answer_schemas import without_thinking

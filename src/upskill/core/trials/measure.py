@@ -16,10 +16,9 @@ from pathlib import Path
 from upskill.core import checks
 from upskill.core.models import Endpoint, MeteredClient, ServedModel
 from upskill.core.nouns import Case, Files, Grade, PlannedTrial, RunEnd, Scored, Skill, Student, Trial, TrialPlan
-from upskill.core.nouns.progress import SILENT, Progress
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
-from upskill.core.progress_words import SILENT_RUN, RunProgress
+from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
 from upskill.core.runs.engine_logs import clean_logs
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.runs.sqlite_file import StoredTrial

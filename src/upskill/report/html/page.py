@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from upskill.core.nouns import Evaluation, Lift, StudentReport
 from upskill.core.nouns.case import Json
-from upskill.core.skills.skill_text import SkillText
+from upskill.core.runs.skill_copy import SkillText
 from upskill.report.dumbbell import svg
 from upskill.report.facts import ENOUGH, CaseText, LoggedTrial, RunFacts, StudentPath, TokenRatio
 from upskill.report.glance import Glance, glance, glance_of_nothing

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.core.checks import KINDS
-from upskill.core.checks.value_at import steps_of, written
+from upskill.core.checks.schema import steps_of, written
 from upskill.core.nouns.case import Json
 
 from .run_check import run_check

@@ -7,8 +7,7 @@ import pytest
 from skills_ref import validate
 
 from upskill.core.nouns.skill import is_skill_name
-from upskill.core.skills.shipped_skills import shipped_skills
-from upskill.core.skills.skills import read_skill
+from upskill.core.skills.skills import read_skill, shipped_skills
 from upskill.errors import UsageError
 
 NUMBER = 50

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upskill.core.models.origins import OtherOrigin, is_loopback, require_same_origin
+from upskill.core.models.responses import OtherOrigin, is_loopback, require_same_origin
 
 
 @pytest.mark.parametrize(

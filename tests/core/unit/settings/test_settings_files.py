@@ -11,8 +11,16 @@ from typing import Literal
 import pytest
 
 from upskill.core.settings import resolve_settings, without_secrets
-from upskill.core.settings.files import SettingsFile, project_file, read_settings_file
-from upskill.core.settings.trust import demands_of, is_trusted, revoke, trust, trusted_files
+from upskill.core.settings.trust import (
+    SettingsFile,
+    demands_of,
+    is_trusted,
+    project_file,
+    read_settings_file,
+    revoke,
+    trust,
+    trusted_files,
+)
 from upskill.errors import SettingsError
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes as POSIX has them")
