@@ -9,8 +9,8 @@ HOMES = {
     "examine_agent": "upskill.agents.doctor_table",
     "loaded_instead": "upskill.trigger.trigger",
     "read_generate_report": "upskill.generation.story",
-    "write_missing_cases": "upskill.generation.write_cases",
-    "write_missing_triggers": "upskill.generation.write_triggers",
+    "write_missing_cases": "upskill.generation.write_for_skill",
+    "write_missing_triggers": "upskill.generation.write_for_skill",
     "write_triggers_for_person": "upskill.generation.cases_command",
 }
 """The module of each function."""

@@ -4,10 +4,11 @@ Each call gets the material that all need and a slice of the rest, so that cases
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from upskill.core.cases.split import WORDINGS, CaseCounts
+from upskill.core.checks import offers
 from upskill.core.models import Message, Question
 from upskill.core.nouns import CheckOffer, estimate_tokens
 from upskill.core.nouns.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
@@ -159,17 +160,16 @@ _HOW = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Batch:
-    """The cases that one call asks for."""
+    """The cases that one call asks for, and what is wrong with its last answer."""
 
     material: str
     positive: int
     negative: int
     wordings: tuple[str, ...]
-    offers: tuple[CheckOffer, ...]
-    """The kinds of check that its cases may use."""
     programs: bool
+    """Whether checks can run programs here."""
     student: str = ""
     """What is told of the student."""
     rungs: tuple[str, ...] = ()
@@ -180,6 +180,10 @@ class Batch:
     """The facts that other calls ask for."""
     shown: int = _MOST_SHOWN
     """How many tasks, and facts, of other cases are shown."""
+    faulty: list[WrittenCase] = field(default_factory=list)
+    """The cases of its last answer that cannot be used, with the reasons."""
+    failure: str | None = None
+    """Why its last answer could not be read at all."""
 
 
 def batches_for(
@@ -187,7 +191,6 @@ def batches_for(
     counts: CaseCounts,
     *,
     window: int | None,
-    offers: tuple[CheckOffer, ...],
     programs: bool,
     slots: Sequence[Slot] = (),
     profile: StudentProfile | None = None,
@@ -210,7 +213,6 @@ def batches_for(
             # In reverse, so that no call has the most of both.
             negative=_share(counts.negative, number, number - 1 - at),
             wordings=WORDINGS[:1] if profile is not None and profile.is_tiny else _wordings(number, at),
-            offers=offers,
             programs=programs,
             student=asked_told(profile),
             rungs=rungs_for(profile) if slots else (),
@@ -354,15 +356,13 @@ def _question(batch: Batch, text: str, cases: int) -> Question:
             student=f"\n\n{batch.student}" if batch.student else "",
         ),
         messages=(Message(role="user", text=text),),
-        schema=cases_schema(
-            batch.offers, cases=cases, programs=batch.programs, rungs=batch.rungs, wordings=batch.wordings
-        ),
+        schema=cases_schema(cases=cases, programs=batch.programs, rungs=batch.rungs, wordings=batch.wordings),
     )
 
 
 def _checks_told(batch: Batch) -> str:
-    told = [offer.guidance for offer in batch.offers if offer.guidance and (batch.programs or not offer.runs_programs)]
-    refused = [f"`{offer.kind}`" for offer in batch.offers if offer.runs_programs and not batch.programs]
+    told = [offer.guidance for offer in usable_offers(batch.programs) if offer.guidance]
+    refused = [f"`{offer.kind}`" for offer in offers() if offer.runs_programs and not batch.programs]
     if refused:
         told.append(f"Programs cannot be run here: do not use {', '.join(refused)}.")
     return "\n".join(f"- {line}" for line in told)
@@ -393,20 +393,20 @@ _ANSWER = object_of((), text=TEXT, files=FILES)
 _EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
 
 
+def usable_offers(programs: bool) -> list[CheckOffer]:
+    """The kinds of check that a case may use; `programs` says whether checks can run any here."""
+    return [offer for offer in offers() if programs or not offer.runs_programs]
+
+
 def cases_schema(
-    offers: Sequence[CheckOffer],
-    *,
-    cases: int,
-    programs: bool,
-    rungs: Sequence[str] = (),
-    wordings: Sequence[str] = WORDINGS,
+    *, cases: int, programs: bool, rungs: Sequence[str] = (), wordings: Sequence[str] = WORDINGS
 ) -> Schema:
     """The schema of so many cases, for the prompt and for providers that hold a model to it.
 
     With a plan, which has `rungs`, each names its fact; else its topic and its family.
     """
     about = {"fact": TEXT, "rung": one_of(*rungs)} if rungs else {"topic": TEXT, "family": TEXT}
-    usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
+    usable = [object_of(**{offer.kind: offer.schema}) for offer in usable_offers(programs)]
     case = object_of(
         ("id", *about, "wording", "input", "checks", "reference", "wrong"),
         id=TEXT,

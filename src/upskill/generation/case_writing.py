@@ -1,8 +1,7 @@
 """Asks a teacher for cases before there is a draft, examines them, and asks again for those that cannot be used.
 
 With a plan of facts, calls are made one after the other, each with the tasks of the earlier ones in view; without one,
-all at once, each with its own slice of the material. Knows neither how cases are examined nor what a check is: the
-caller passes both. The same replies give the same cases.
+all at once, each with its own slice of the material. The same replies give the same cases.
 """
 
 import json
@@ -16,16 +15,18 @@ from upskill.core.cases.family import near_duplicate, with_merged_families
 from upskill.core.cases.split import CaseCounts, split_cases, without_doubles
 from upskill.core.models import Ask, Question
 from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for_each
-from upskill.core.nouns import Case, CheckOffer, Qualification, estimate_tokens
+from upskill.core.nouns import Case, Qualification, Skill, estimate_tokens
 from upskill.core.nouns.text import count as counted
 from upskill.core.nouns.text import shortened
 from upskill.core.progress import SILENT, Progress
+from upskill.evaluation.cases import qualify_within, slow_cases_note
 from upskill.generation.case_questions import READABLE, Batch, batches_for, first_question, next_question
 from upskill.generation.draft import Clean, clean_by_patterns
 from upskill.generation.facts import FactPlan, Slot, slots_for, with_fact
 from upskill.generation.material import Material
 from upskill.generation.student import CountTokens, StudentProfile
-from upskill.generation.written_case import CheckProblems, WrittenCase, cleaned, name_of, read_written
+from upskill.generation.written_case import WrittenCase, cleaned, name_of, read_written
+from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 
 REWRITES = 2
 """How often a case that does not qualify is asked for again."""
@@ -46,14 +47,37 @@ class WrittenCases:
     dropped: tuple[str, ...] = ()
 
 
+_NO_SKILL = Skill(name="", description="", body="", digest="")
+"""Cases are written before there is a skill, so they are checked against an empty one."""
+
+
+def examining(skill: Skill | None, *, backend: Backend | None, progress: Progress) -> tuple[Examine, bool]:
+    """How cases for a skill are qualified here, and whether checks run programs: only in a sandbox that confines."""
+    confined = backend if backend == "bubblewrap" else None
+    noted: set[str] = set()
+    try:
+        if confined is not None:
+            require_sandbox(confined)
+    except SandboxUnavailable as error:
+        progress.note(f"{error.message}; cases are written without checks that run programs")
+        confined = None
+
+    def examine(cases: Sequence[Case]) -> tuple[Qualification, ...]:
+        note = slow_cases_note(cases)
+        if confined is not None and note is not None and note not in noted:
+            noted.add(note)
+            progress.note(note)
+        return qualify_within(cases, skill or _NO_SKILL, backend=confined)
+
+    return examine, confined is not None
+
+
 def write_cases(
     material: Material,
     ask: Ask,
     *,
     counts: CaseCounts = CaseCounts(),  # noqa: B008 - frozen
     examine: Examine,
-    check_problems: CheckProblems,
-    offers: tuple[CheckOffer, ...],
     progress: Progress = SILENT,
     clean: Clean = clean_by_patterns,
     window: int | None = None,
@@ -65,25 +89,20 @@ def write_cases(
 ) -> WrittenCases:
     """Cases for the material. Raises `TeacherUnusable` where there is not one.
 
-    `examine` qualifies each case among the others. `clean` takes secrets out of the answers. `offers` are the kinds of
-    check that may be used; `programs` says whether checks can run any here. `window` is the teacher's, in tokens. Cases
-    must fit the student of `profile`, as `count` counts tokens, and ask nothing that those of `known` ask.
+    `examine` qualifies each case among the others. `clean` takes secrets out of the answers. `programs` says whether
+    checks can run any here. `window` is the teacher's, in tokens. Cases must fit the student of `profile`, as `count`
+    counts tokens, and ask nothing that those of `known` ask.
     """
     slots = () if plan is None else slots_for(plan, counts, material, profile=profile, count=count)
     writing = _CaseWriter(
         ask=ask,
         examine=examine,
         clean=clean,
-        read=partial(read_written, check_problems=check_problems, profile=profile, count=count),
+        read=partial(read_written, programs=programs, profile=profile, count=count),
         counts=counts,
         known=known,
         slots=Counter(slot.fact.id for slot in slots),
-        batches=[
-            _BatchState(batch=batch)
-            for batch in batches_for(
-                material, counts, window=window, offers=offers, programs=programs, slots=slots, profile=profile
-            )
-        ],
+        batches=batches_for(material, counts, window=window, programs=programs, slots=slots, profile=profile),
     )
     if slots and len(slots) < counts.positive:
         progress.note(f"the plan has facts for only {len(slots)} of {counts.positive} cases")
@@ -100,24 +119,15 @@ def write_cases(
     return writing.result()
 
 
-@dataclass(slots=True)
-class _BatchState:
-    batch: Batch
-    faulty: list[WrittenCase] = field(default_factory=list)
-    """The cases of its last answer that cannot be used, with the reasons."""
-    failure: str | None = None
-    """Why its last answer could not be read at all."""
-
-
-_Request = tuple[_BatchState, Callable[..., Question]]
+_Request = tuple[Batch, Callable[..., Question]]
 """Whom to ask again, and the question, once the tasks that are there are known."""
 
 
 class _GoodCase(NamedTuple):
     case: Case
     written: WrittenCase
-    batch: _BatchState
-    """The batch that it was written in."""
+    batch: Batch
+    """The one that it was written in."""
 
 
 @dataclass(slots=True)
@@ -130,7 +140,7 @@ class _CaseWriter:
     known: Sequence[Case]
     slots: Counter[str]
     """How many cases each fact is asked for, with a plan."""
-    batches: list[_BatchState]
+    batches: list[Batch]
     good: list[_GoodCase] = field(default_factory=list)
     doubles: int = 0
     unasked: int = 0
@@ -145,9 +155,9 @@ class _CaseWriter:
 
     def write(self) -> None:
         """Asks for the cases of every batch."""
-        self._ask_all([(state, partial(first_question, state.batch)) for state in self.batches])
-        if not self.good and not any(state.faulty for state in self.batches):
-            reason = next((state.failure for state in self.batches if state.failure), "it wrote no case")
+        self._ask_all([(batch, partial(first_question, batch)) for batch in self.batches])
+        if not self.good and not any(batch.faulty for batch in self.batches):
+            reason = next((batch.failure for batch in self.batches if batch.failure), "it wrote no case")
             raise TeacherUnusable(f"the teacher wrote no readable case: {reason}", hint=_HINT)
 
     def write_again(self) -> None:
@@ -158,36 +168,34 @@ class _CaseWriter:
         """What is missing in all, shared out among the batches."""
         short = dict(zip((False, True), self.missing, strict=True))
         back: list[list[WrittenCase]] = []
-        for state in self.batches:
+        for batch in self.batches:
             back.append([])
-            for one in state.faulty:
+            for one in batch.faulty:
                 if short[one.case.use == "negative"]:
                     short[one.case.use == "negative"] -= 1
                     back[-1].append(one)
         requests: list[_Request] = []
-        for batches_left, state, faulty in zip(range(len(back), 0, -1), self.batches, back, strict=True):
+        for batches_left, batch, faulty in zip(range(len(back), 0, -1), self.batches, back, strict=True):
             more = {negative: -(-wanted // batches_left) for negative, wanted in short.items()}
             short = {negative: wanted - more[negative] for negative, wanted in short.items()}
             if faulty or any(more.values()):
-                ask = partial(next_question, state.batch, faulty, positive=more[False], negative=more[True])
-                requests.append((state, ask))
+                ask = partial(next_question, batch, faulty, positive=more[False], negative=more[True])
+                requests.append((batch, ask))
         return requests
 
     def _open_slots(self) -> list[_Request]:
         """What is missing of the facts and the negative cases of each batch."""
         filled = self._filled
         requests: list[_Request] = []
-        for state in self.batches:
+        for batch in self.batches:
             wanted: list[Slot] = []
-            for slot in state.batch.slots:
+            for slot in batch.slots:
                 filled[slot.fact.id] -= 1
                 if filled[slot.fact.id] < 0:
                     wanted.append(slot)
-            negative = state.batch.negative - sum(
-                one.batch is state and one.case.use == "negative" for one in self.good
-            )
+            negative = batch.negative - sum(one.batch is batch and one.case.use == "negative" for one in self.good)
             faulty: list[WrittenCase] = []
-            for one in state.faulty:
+            for one in batch.faulty:
                 fact = one.case.extra.get("fact")
                 if fact is None and one.case.use is None and wanted:
                     free = wanted.pop(0)
@@ -200,8 +208,8 @@ class _CaseWriter:
                     negative -= 1
                     faulty.append(one)
             if faulty or wanted or negative > 0:
-                ask = partial(next_question, state.batch, faulty, positive=len(wanted), negative=max(0, negative))
-                requests.append((state, partial(ask, slots=wanted)))
+                ask = partial(next_question, batch, faulty, positive=len(wanted), negative=max(0, negative))
+                requests.append((batch, partial(ask, slots=wanted)))
         return requests
 
     @property
@@ -211,48 +219,45 @@ class _CaseWriter:
     def _ask_all(self, requests: Sequence[_Request]) -> None:
         """Asks, one after the other with a plan, else at once, and examines all cases when they are there."""
         for some in [[request] for request in requests] if self.slots else [requests]:
-            self._ask_for([(state, ask(there=self._there(state))) for state, ask in some])
+            self._ask_for([(batch, ask(there=self._there(batch))) for batch, ask in some])
         self._examine([one.case for one in self.good])
 
-    def _there(self, asked: _BatchState) -> list[str]:
+    def _there(self, asked: Batch) -> list[str]:
         """The tasks that a batch must not repeat; those of its own that it writes again are none of them."""
-        others = [state for state in self.batches if state is not asked] if self.slots else []
-        faulty = [one.case for state in others for one in state.faulty]
+        others = [batch for batch in self.batches if batch is not asked] if self.slots else []
+        faulty = [one.case for batch in others for one in batch.faulty]
         return [case.prompt for case in (*self.known, *(one.case for one in self.good), *faulty)]
 
-    def _ask_for(self, questions: Sequence[tuple[_BatchState, Question]]) -> None:
+    def _ask_for(self, questions: Sequence[tuple[Batch, Question]]) -> None:
         answers = ask_for_each(self.ask, [question for _, question in questions], _items, enough=READABLE)
-        new: list[tuple[WrittenCase, _BatchState]] = []
-        for (state, _), answer in zip(questions, answers, strict=True):
+        new: list[tuple[WrittenCase, Batch]] = []
+        for (batch, _), answer in zip(questions, answers, strict=True):
             if isinstance(answer, UnusableAnswer):
-                state.failure = answer.problems[0] if answer.problems else "no reason"
+                batch.failure = answer.problems[0] if answer.problems else "no reason"
                 continue
-            state.failure = None
+            batch.failure = None
             items = _not_too_many(answer)
             named = {name_of(item) for item in items}
             # A case that was written again replaces the faulty one; one that was passed over stays faulty.
-            state.faulty = [one for one in state.faulty if name_of(one.item) not in named]
-            batch = state.batch
+            batch.faulty = [one for one in batch.faulty if name_of(one.item) not in named]
             for item in items:
-                written = self.read(
-                    cleaned(item, self.clean), offers=batch.offers, wordings=batch.wordings, programs=batch.programs
-                )
-                new.append((with_fact(written, batch.slots) if batch.rungs else written, state))
+                written = self.read(cleaned(item, self.clean), wordings=batch.wordings)
+                new.append((with_fact(written, batch.slots) if batch.rungs else written, batch))
         self._take(new)
 
-    def _take(self, new: list[tuple[WrittenCase, _BatchState]]) -> None:
+    def _take(self, new: list[tuple[WrittenCase, Batch]]) -> None:
         """Keeps new cases that can be read, were asked for and repeat no other."""
         readable: list[_GoodCase] = []
         taken = {one.case.id for one in self.good}
-        for written, state in new:
+        for written, batch in new:
             if written.problems:
-                state.faulty.append(written)
+                batch.faulty.append(written)
                 continue
             digest = written.case.digest
             name = name_of(written.item) or f"case-{digest[:12]}"
             case = replace(written.case, id=name if name not in taken else f"{name}-{digest[:6]}")
             taken.add(case.id)
-            readable.append(_GoodCase(case, written, state))
+            readable.append(_GoodCase(case, written, batch))
         before = [*self.known, *(one.case for one in self.good)]
         compared = without_doubles((one.case for one in readable), known=before)
         for one, (_, double) in zip(readable, compared, strict=True):
@@ -306,14 +311,14 @@ class _CaseWriter:
 
     def _dropped(self) -> Iterable[str]:
         unasked = self.unasked
-        for state in self.batches:
-            for one in state.faulty:
-                if state.batch.rungs and one.case.use is None:
+        for batch in self.batches:
+            for one in batch.faulty:
+                if batch.rungs and one.case.use is None:
                     unasked += 1
                 else:
                     yield f"{name_of(one.item) or 'a case without a name'}: {shortened(one.problems[0], 200)}"
-            if state.failure is not None:
-                yield f"an answer could not be read: {shortened(state.failure, 200)}"
+            if batch.failure is not None:
+                yield f"an answer could not be read: {shortened(batch.failure, 200)}"
         if self.doubles:
             yield f"{counted(self.doubles, 'case')} that repeat another case"
         if unasked and any(self.missing):

@@ -2,13 +2,18 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from upskill.errors import EXIT_DONE, UsageError
 from upskill.terminal import options
 from upskill.terminal.display import TimedProgress
-from upskill.terminal.output import ask_to_spend, console, print_json, print_lines, show_writing_plan
+from upskill.terminal.output import ask_to_spend, console, named, print_json, print_lines
+
+if TYPE_CHECKING:
+    from upskill.core.settings import ResolvedSettings
+    from upskill.generation.write_for_skill import WritingOrder
 
 
 @click.command("write")
@@ -56,8 +61,7 @@ def cases_write_command(
     Exit codes: 0 written; 2 wrong usage, or the skill already has cases; 3 failed.
     """
     from upskill.core.cases.split import read_counts
-    from upskill.generation.write_cases import CasesOrder, cases_for_skill, plan_cases
-    from upskill.report.cases import show_written_cases, written_cases_json
+    from upskill.generation.write_for_skill import CasesOrder
 
     chosen = options.resolved({**settings, "teacher": teacher, "test_gen_model": teacher})
     order = CasesOrder(
@@ -67,44 +71,7 @@ def cases_write_command(
         output=output,
         replace=replace,
     )
-    if dry_run:
-        plan = plan_cases(order, chosen.values, announce=partial(print_lines, err=True), needs_key=False)
-        show_writing_plan(
-            skill=plan.skill.name,
-            writer=plan.writer.endpoint,
-            path=plan.target,
-            estimate=plan.estimate.words,
-            estimate_json=plan.estimate.as_json(),
-            amount=f"{order.counts} cases",
-            as_json=as_json,
-            wanted={"cases": str(order.counts)},
-            schema="upskill.cases_plan/1",
-            notes=plan.notes,
-        )
-        return EXIT_DONE
-    with TimedProgress() as progress:
-        found = cases_for_skill(
-            order,
-            settings=chosen,
-            progress=progress,
-            confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
-        )
-    if as_json:
-        written = written_cases_json(
-            found.plan.skill,
-            found.cases,
-            path=str(found.plan.target),
-            writer=found.plan.writer.endpoint.name,
-            dropped=found.dropped,
-            bought=found.bought,
-            notes=found.plan.notes,
-        )
-        print_json(written)
-        return EXIT_DONE
-    show_written_cases(found.cases, console())
-    print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.plan.notes)), err=True)
-    print_lines(f"Saved to {found.plan.target}")
-    return EXIT_DONE
+    return _write(order, chosen, dry_run=dry_run, as_json=as_json, yes=yes)
 
 
 def write_triggers_for_person(
@@ -118,7 +85,7 @@ def write_triggers_for_person(
 ) -> int:
     """Implement `upskill trigger --write`: -m is the teacher."""
     from upskill.generation.trigger_prompts import read_trigger_counts
-    from upskill.generation.write_triggers import TriggersOrder, plan_triggers, triggers_for_skill
+    from upskill.generation.write_for_skill import TriggersOrder
 
     models, address = settings.pop("models"), settings.pop("base_url")
     names = models if isinstance(models, tuple) else ()
@@ -127,22 +94,19 @@ def write_triggers_for_person(
     teacher = names[0] if names else None
     chosen = options.resolved({**settings, "teacher": teacher, "test_gen_model": teacher, "teacher_base_url": address})
     order = TriggersOrder(skill=skill, counts=read_trigger_counts(chosen.values.trigger_prompts), output=output)
+    return _write(order, chosen, dry_run=dry_run, as_json=as_json, yes=yes)
+
+
+def _write(order: "WritingOrder", chosen: "ResolvedSettings", *, dry_run: bool, as_json: bool, yes: bool) -> int:
+    from upskill.generation.case_writing import WrittenCases
+    from upskill.generation.write_for_skill import write_for_skill
+    from upskill.report.cases import show_written_cases
+
     if dry_run:
-        plan = plan_triggers(order, chosen.values, announce=partial(print_lines, err=True), needs_key=False)
-        show_writing_plan(
-            skill=plan.skill.name,
-            writer=plan.writer.endpoint,
-            path=plan.target,
-            estimate=plan.estimate.words,
-            estimate_json=plan.estimate.as_json(),
-            amount=f"{2 * order.counts.of_a_kind} trigger prompts",
-            as_json=as_json,
-            wanted={"prompts": str(order.counts)},
-            schema="upskill.triggers_plan/1",
-        )
+        _show_plan(order, chosen, as_json=as_json)
         return EXIT_DONE
     with TimedProgress() as progress:
-        found = triggers_for_skill(
+        found = write_for_skill(
             order,
             settings=chosen,
             progress=progress,
@@ -151,6 +115,35 @@ def write_triggers_for_person(
     if as_json:
         print_json(found.as_json())
         return EXIT_DONE
-    print_lines(*(f"note: dropped: {line}" for line in found.dropped), err=True)
+    if isinstance(found.written, WrittenCases):
+        show_written_cases(found.written.cases, console())
+    print_lines(*(f"note: {note}" for note in found.notes), err=True)
     print_lines(*found.lines, f"Saved to {found.plan.target}")
     return EXIT_DONE
+
+
+def _show_plan(order: "WritingOrder", chosen: "ResolvedSettings", *, as_json: bool) -> None:
+    """Print what a teacher would write: who, for which skill, at what price, to which file."""
+    from upskill.generation.write_for_skill import CasesOrder, plan_writing
+
+    plan = plan_writing(order, chosen.values, announce=partial(print_lines, err=True), needs_key=False)
+    kind, what = ("cases", "cases") if isinstance(order, CasesOrder) else ("triggers", "prompts")
+    if as_json:
+        print_json(
+            {
+                "schema": f"upskill.{kind}_plan/1",
+                "skill": plan.skill.name,
+                "writer": {"name": plan.writer.name, "model": plan.writer.model},
+                what: str(order.counts),
+                "path": str(plan.target),
+                "estimate": plan.estimate.as_json(),
+            }
+        )
+        return
+    amount = f"{order.counts} cases" if isinstance(order, CasesOrder) else order.wanted
+    print_lines(
+        f"{amount} for {plan.skill.name} by {named(plan.writer)}",
+        plan.estimate.words,
+        f"to be saved to {plan.target}",
+        *(f"note: {note}" for note in plan.notes),
+    )

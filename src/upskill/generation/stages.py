@@ -28,6 +28,7 @@ from upskill.errors import ProviderError, SkillInvalid
 from upskill.evaluation.cases import without_copies
 from upskill.evaluation.conclude import cap_notes
 from upskill.generation.aptitude import aptitude_lines, require_prospect, with_aptitude
+from upskill.generation.case_writing import examining, write_cases
 from upskill.generation.draft import Draft, Lesson, draft_problems
 from upskill.generation.drafting import draft_skill
 from upskill.generation.estimate import ending_at_a_cap
@@ -46,7 +47,6 @@ from upskill.generation.save import claims_of, provenance_of, save_draft
 from upskill.generation.student import StudentProfile, require_room_for_old
 from upskill.generation.teaching import Saved, Teaching, agreed, asks, earlier_uses, finished, material_notes
 from upskill.generation.words import MOST_REASON, attempt_lines
-from upskill.generation.write_cases import write_cases_for
 from upskill.report.json_report import evaluation_json
 from upskill.report.wording import unique_names
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
@@ -129,14 +129,16 @@ def _written(state: Teaching, ask: Ask, by_hand: Sequence[Case]) -> tuple[Case, 
     )
     if plan is None:
         state.notes.append(NO_PLAN)
-    written = write_cases_for(
+    examine, programs = examining(None, backend=order.sandbox, progress=state.progress)
+    written = write_cases(
         material,
         ask,
-        skill=None,
         counts=order.counts,
-        backend=order.sandbox,
+        examine=examine,
         progress=state.progress,
+        clean=state.redactor.clean,
         window=window,
+        programs=programs,
         plan=plan,
         profile=state.profile,
         count=state.count,

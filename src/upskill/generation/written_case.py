@@ -6,13 +6,14 @@ reference, two wrong answers, checks of the kinds that need neither a judge nor 
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from upskill.core import checks
 from upskill.core.cases.family import MOST_FAMILY_CHARACTERS
 from upskill.core.cases.split import WORDINGS
-from upskill.core.nouns import Answer, Case, Check, CheckOffer, Files, estimate_tokens, harness_info
+from upskill.core.nouns import Answer, Case, Check, Files, estimate_tokens, harness_info
 from upskill.core.nouns.skill import read_files
 from upskill.core.nouns.text import shortened
 from upskill.generation.draft import Clean
@@ -22,8 +23,6 @@ LEAST_WRONG = 2
 MOST_PROMPT_CHARACTERS = 12_000
 _MOST_TOPIC_CHARACTERS = 60
 _REDACTED = "[redacted: "
-
-CheckProblems = Callable[[Check], list[str]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,8 +37,6 @@ class WrittenCase:
 def read_written(
     item: Mapping[str, Any],
     *,
-    check_problems: CheckProblems,
-    offers: Sequence[CheckOffer],
     wordings: tuple[str, ...] = WORDINGS,
     programs: bool = True,
     profile: StudentProfile | None = None,
@@ -47,26 +44,26 @@ def read_written(
 ) -> WrittenCase:
     """A case from one entry of an answer.
 
-    `offers` are the kinds of check that it may use; `programs` says whether one may run any; `wordings` were asked for.
+    `programs` says whether a check may run any; `wordings` were asked for.
     With a `profile`, task and reference must fit the student, as `count` counts their tokens.
     """
-    offered = {offer.kind: offer for offer in offers}
+    offered = {offer.kind: offer for offer in checks.offers()}
     problems: list[str] = []
     prompt = _prompt(item, problems)
-    checks = _checks(item, problems)
-    for check in checks:
+    written = _checks(item, problems)
+    for check in written:
         if check.kind not in offered:
             problems.append(f"`{check.kind[:40]}` cannot be used; the kinds of check are {', '.join(offered)}")
         elif offered[check.kind].runs_programs and not programs:
             problems.append(f"`{check.kind}` cannot be run here; check the text or the files of the answer")
         else:
-            problems += check_problems(check)
+            problems += checks.check_problems(check)
     negative = item.get("negative") is True or item.get("use") == "negative"
     reference = _reference(item, problems)
     case = Case(
         id="",
         prompt=prompt,
-        checks=checks,
+        checks=written,
         files=_files(item.get("files"), problems, where="`files`"),
         reference=reference,
         wrong=_wrong(item, reference, problems),

@@ -17,7 +17,6 @@ from upskill.core.nouns import (
     Errored,
     Evaluation,
     LabelLift,
-    Purchase,
     Qualification,
     Scored,
     Skill,
@@ -32,7 +31,6 @@ CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
 _MOST_REASONS = 3
 _MOST_FAMILIES = 5
-WRITTEN_CASES_SCHEMA = "upskill.written_cases/1"
 _USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
 _NAMES = {use: use_name(use) for use in _USES}
 _ANSWER = 100
@@ -162,39 +160,6 @@ def _families(cases: Sequence[Case]) -> str | None:
     shown = ", ".join(f"{family[0].family} {len(family)}" for family in groups[:_MOST_FAMILIES])
     more = ", …" if len(groups) > _MOST_FAMILIES else ""
     return f"{count(len(by_family(cases)), 'family', 'families')}, each counted once: {shown}{more}"
-
-
-def written_cases_json(
-    skill: Skill,
-    cases: Sequence[Case],
-    *,
-    path: str,
-    writer: str,
-    dropped: Sequence[str],
-    bought: Purchase,
-    notes: Sequence[str] = (),
-) -> dict[str, Json]:
-    """The one object of `upskill cases write --json`. The cases themselves are in the file that it names."""
-    return {
-        "schema": WRITTEN_CASES_SCHEMA,
-        "skill": {"name": skill.name, "digest": skill.digest},
-        "path": path,
-        "writer": writer,
-        "cases": [
-            {
-                "id": case.id,
-                "use": case.use,
-                "wording": case.extra.get("wording"),
-                "topic": case.extra.get("topic"),
-                "family": case.family,
-                "checks": [check.kind for check in case.checks],
-            }
-            for case in cases
-        ],
-        "dropped": list(dropped),
-        "spent": {"calls": bought.calls, "tokens": bought.tokens, "cost": bought.cost},
-        "notes": list(notes),
-    }
 
 
 def show_written_cases(cases: Sequence[Case], console: Console) -> None:

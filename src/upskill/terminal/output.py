@@ -13,13 +13,12 @@ from upskill.core.nouns.text import visible
 from upskill.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from rich.console import Console
 
     from upskill.core.models import Endpoint
     from upskill.core.nouns import Student
-    from upskill.core.nouns.case import Json
     from upskill.core.progress import PricedPlan
     from upskill.report.next_step import NextStep
 
@@ -136,36 +135,6 @@ def ask_to_spend(estimate: "PricedPlan") -> bool:
     if not is_interactive():
         raise UsageError(question + " Nothing was run.", hint="add --yes to run without confirmation")
     return confirm(f"{question} Continue?")
-
-
-def show_writing_plan(
-    *,
-    skill: str,
-    writer: "Endpoint",
-    path: Path,
-    estimate: str,
-    estimate_json: "Json",
-    amount: str,
-    as_json: bool,
-    wanted: "Mapping[str, str]",
-    schema: str,
-    notes: tuple[str, ...] = (),
-) -> None:
-    """Print a plan of what a teacher writes: who, for which skill, at what price, to which file.
-
-    `amount` is for people, and `wanted` is the same in JSON.
-    """
-    if as_json:
-        made_by = {"name": writer.name, "model": writer.model}
-        found = {"schema": schema, "skill": skill, "writer": made_by, **wanted, "path": str(path)}
-        print_json({**found, "estimate": estimate_json})
-        return
-    print_lines(
-        f"{amount} for {skill} by {named(writer)}",
-        estimate,
-        f"to be saved to {path}",
-        *(f"note: {note}" for note in notes),
-    )
 
 
 def refuse_what_resume_ignores(allowed: frozenset[str]) -> None:

@@ -30,10 +30,11 @@ from upskill.core.models.handoff import HandoffQuestion, prepare_side, questions
 from upskill.core.runs.journal import Journal
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.errors import UsageError
+from upskill.generation.case_writing import WrittenCases
 from upskill.generation.generate import GenerateOrder, generate, plan_generate, resume_generate
 from upskill.generation.handoff import answer_question, asking_in, form_problems, handoff_status
 from upskill.generation.teachers import ask_function
-from upskill.generation.write_cases import CasesOrder, cases_for_skill
+from upskill.generation.write_for_skill import CasesOrder, write_for_skill
 from upskill.redaction import redactor_from
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -278,10 +279,11 @@ def test_cases_of_a_skill_are_written_by_hand_off_in_a_folder_that_is_named(here
     (skill / "SKILL.md").write_text(f"---\nname: quarn\ndescription: Facts about quarn.\n---\n{lines}\n")
     order = CasesOrder(skill=skill, counts=read_counts("2+6+0"))
     with pytest.raises(UsageError, match="no run folder"):
-        cases_for_skill(order, settings=resolve_settings({"teacher": "handoff"}))
+        write_for_skill(order, settings=resolve_settings({"teacher": "handoff"}))
     with HandoffServer(here) as server:
-        found = cases_for_skill(order, settings=resolve_settings({"teacher": "handoff/questions"}))
-    assert len(found.cases) == 8
+        found = write_for_skill(order, settings=resolve_settings({"teacher": "handoff/questions"}))
+    assert isinstance(found.written, WrittenCases)
+    assert len(found.written.cases) == 8
     assert {purpose for _, purpose in server.served} == {"plan", "cases"}
     assert {path.name for path in (here / "questions").iterdir()} == {"cases"}
 

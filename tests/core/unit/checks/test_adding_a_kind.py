@@ -81,8 +81,6 @@ def test_it_is_offered_to_teachers_and_what_they_write_with_it_counts() -> None:
         teacher,
         counts=CaseCounts(learn=0, held_out=1, negative=0),
         examine=partial(qualify, skill=SKILL),
-        check_problems=check_problems,
-        offers=offers(),
     )
     assert [check.kind for case in result.cases for check in case.checks] == ["ends"]
     (question,) = teacher.asked

@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from upskill.core import checks
 from upskill.core.nouns.answer_schemas import MOST_PARTS, is_answer_schema, one_of
 from upskill.generation import drafting, fact_questions, lessons, revising
 from upskill.generation.case_questions import READABLE, cases_schema
 
 OURS: list[Any] = [
     READABLE,
-    cases_schema(checks.offers(), cases=30, programs=True),
-    cases_schema(checks.offers(), cases=30, programs=True, rungs=("one", "two")),
+    cases_schema(cases=30, programs=True),
+    cases_schema(cases=30, programs=True, rungs=("one", "two")),
     drafting._draft_schema(scripts=True),
     drafting._improvement_schema(scripts=True),
     fact_questions.SCHEMA,

@@ -16,7 +16,6 @@ from generation.unit.teaching.scripted_teacher import Teacher
 from upskill.core.cases.family import by_family, with_merged_families
 from upskill.core.cases.split import CaseCounts, split_cases
 from upskill.core.cases.states import qualify
-from upskill.core.checks import check_problems, offers
 from upskill.core.models import Question, Reply
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Answer, Case, Check, Qualification, Skill, estimate_tokens
@@ -63,7 +62,7 @@ def examine(cases: Sequence[Case]) -> tuple[Qualification, ...]:
 
 def written(ask: Any, plan: FactPlan, counts: CaseCounts = COUNTS, **more: Any) -> WrittenCases:
     more = {"examine": examine, **more}
-    return write_cases(MATERIAL, ask, counts=counts, check_problems=check_problems, offers=offers(), plan=plan, **more)
+    return write_cases(MATERIAL, ask, counts=counts, plan=plan, **more)
 
 
 class FactTeacher:

@@ -16,7 +16,7 @@ TINY = replace(STUDENT, parameters=134_515_008)
 
 def told(profile: StudentProfile) -> str:
     (batch,) = batches_for(
-        Material(task="t"), CaseCounts(learn=2, held_out=2), window=None, offers=(), programs=False, profile=profile
+        Material(task="t"), CaseCounts(learn=2, held_out=2), window=None, programs=False, profile=profile
     )
     question = first_question(batch)
     return question.system + question.messages[0].text

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from upskill.core.cases.files import read_case_file, write_case_file
-from upskill.core.checks import check_problems, offers
+from upskill.core.checks import check_problems
 from upskill.generation.student import StudentProfile
 from upskill.generation.written_case import WrittenCase, read_written
 
@@ -21,7 +21,7 @@ STUDENT = StudentProfile(
 
 def read(change: dict[str, Any], **settings: Any) -> WrittenCase:
     """A good case with a change."""
-    return read_written({**good_case(1), **change}, check_problems=check_problems, offers=offers(), **settings)
+    return read_written({**good_case(1), **change}, **settings)
 
 
 def test_a_wrong_answer_may_be_an_edit_of_the_reference() -> None:
