@@ -234,7 +234,7 @@ class Memory:
         self._thread.join()
 
     def _watch(self) -> None:
-        from upskill.sandbox.memory_use import children_of_all, tree
+        from upskill.sandbox.memory import children_of_all, tree
 
         while not self._stop.wait(0.1):
             children = children_of_all()

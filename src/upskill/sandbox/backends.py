@@ -149,7 +149,7 @@ def describe_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
 
 
 def _memory_by() -> MemoryBy:
-    from upskill.sandbox.memory_limit import find_controllers, make_group
+    from upskill.sandbox.memory import find_controllers, make_group
 
     controllers = find_controllers()
     group = make_group(SandboxSpec().limits, controllers) if controllers else None

@@ -18,8 +18,7 @@ from upskill.sandbox.backends import unavailable
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, MOST_READ_ONLY, FileRefused, Mount, SandboxSpec
 from upskill.sandbox.init_process.main import MEMORY_FILE_SYSTEMS
-from upskill.sandbox.memory_limit import MemoryGroup, find_controllers, make_group
-from upskill.sandbox.memory_use import POOL
+from upskill.sandbox.memory import POOL, MemoryGroup, find_controllers, make_group
 from upskill.sandbox.programs import StagedSpec, compiled, spawn, stage
 
 START_SECONDS = 30.0

@@ -12,8 +12,7 @@ from typing import Self
 
 from upskill.sandbox import wire
 from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Files, Limits, SandboxGone, SandboxSpent
-from upskill.sandbox.memory_limit import MemoryGroup
-from upskill.sandbox.memory_use import WATCHER, devices_of, in_files, in_sockets
+from upskill.sandbox.memory import WATCHER, MemoryGroup, devices_of, in_files, in_sockets
 
 END_SECONDS = 10.0
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sandbox.escapes.kernel import number_of
 from upskill.sandbox.contract import FileRefused, Limits, Sandbox
-from upskill.sandbox.memory_use import POOL
+from upskill.sandbox.memory import POOL
 from upskill.sandbox.probes import (
     CALLS,
     Probe,

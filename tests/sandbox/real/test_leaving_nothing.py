@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from upskill.sandbox import Mount, Sandbox, SandboxSpec, open_sandbox
-from upskill.sandbox.memory_limit import find_controllers
+from upskill.sandbox.memory import find_controllers
 from upskill.sandbox.probes import processes_named
 
 SOURCES = Path(__file__).parents[3] / "src"

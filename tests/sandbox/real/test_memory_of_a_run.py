@@ -17,7 +17,7 @@ from upskill.core.trials.sandbox_tools import AnswerFiles, SandboxTools, Threads
 from upskill.core.trials.trial_run import TrialLimits
 from upskill.sandbox import FileRefused, Limits, Sandbox, SandboxSpec, SandboxSpent, SandboxUnavailable
 from upskill.sandbox.bubblewrap import open_bubblewrap
-from upskill.sandbox.memory_use import MemoryPool
+from upskill.sandbox.memory import MemoryPool
 from upskill.sandbox.profile import HARDENED
 
 FLOOD = """

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from upskill.sandbox.contract import Limits
-from upskill.sandbox.memory_limit import Controllers, MemoryGroup, _version_1, _version_2, make_group
+from upskill.sandbox.memory import Controllers, MemoryGroup, _version_1, _version_2, make_group
 
 
 def test_version_2_finds_the_place_beside_its_own_group(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The trial store of a user: one SQLite file, shared by every process of that user; and what a store promises.
+"""The trial store of a user: one SQLite file, shared by every process of that user.
 
 It is a cache of scored answers, with the number of answers that were lost before them: whatever goes wrong with it
 costs calls, never a run and never a number. It knows identities, and nothing about plans, checks or what a fingerprint
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import Self, TypeVar
 
 from upskill.core.nouns import Scored, Trial, digest_of
 from upskill.core.nouns.text import on_one_line
@@ -69,46 +69,6 @@ T = TypeVar("T")
 _PLACES = 2**60
 
 
-class TrialStore(Protocol):
-    """A cache: whatever goes wrong with it costs calls, never a run and never a number, and is told in `notes`.
-
-    Called on the engine's event loop, so each method returns soon, also where the store is locked, full, damaged or
-    read-only, and none of them raises for that.
-    """
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the report should know about the store; complete once it is closed."""
-        ...
-
-    def recall(
-        self, trial_id: str, *, fingerprint: str | None, newest_after: datetime | None = None
-    ) -> StoredTrial | None:
-        """The stored trial of this identity, if it is newer than that moment and what is served is the same."""
-        ...
-
-    def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
-        """Keep a scored trial for others, and add what it lost to what was lost; an errored one is let go."""
-        ...
-
-    def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
-        """Answers that were lost in all trials of this identity that were handed to `keep`, scored or errored."""
-        ...
-
-
-@runtime_checkable
-class Reserving(TrialStore, Protocol):
-    """A store that also keeps two evaluations at once from buying the same trial."""
-
-    def reserve(self, trial_id: str, *, fingerprint: str | None) -> bool:
-        """Whether this process may buy a trial now; false while another process is buying the same one."""
-        ...
-
-    def release(self, trial_id: str, *, fingerprint: str | None) -> None:
-        """Let others buy a trial, or find it: called once it was kept, or came to nothing."""
-        ...
-
-
 def default_store_path() -> Path:
     """The default path of the cache. Call it before a run, because the engine gets another cache folder."""
     from platformdirs import user_cache_path
@@ -121,7 +81,8 @@ class SqliteStore:
 
     Opening never fails: without a usable file nothing is recalled or kept, and `notes` says why. `keep` commits, and
     committed answers survive kill -9. Only while another process holds the file for longer than any write takes,
-    answers wait for a later `keep` or the end. `recall` sees the commits of all processes; `flush` commits.
+    answers wait for a later `keep` or the end. `recall` sees the commits of all processes; `flush` commits. The engine's
+    event loop calls it, so each method returns soon; what goes wrong with the file costs calls and raises nothing.
     """
 
     def __init__(

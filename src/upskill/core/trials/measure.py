@@ -23,7 +23,7 @@ from upskill.core.runs.engine_logs import clean_logs
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.runs.sqlite_file import StoredTrial
 from upskill.core.runs.trial_log import collector_paused
-from upskill.core.runs.trial_store import Reserving, SqliteStore, TrialStore, default_store_path
+from upskill.core.runs.trial_store import SqliteStore, default_store_path
 from upskill.core.settings import Settings
 from upskill.core.trials.engine import run_trials
 from upskill.core.trials.harness import Requests
@@ -175,7 +175,7 @@ def clean_run_logs(folder: RunFolder) -> tuple[str, ...]:
     return clean_logs(folder.logs, redactor.clean_own) if redactor.knows_any else ()
 
 
-def open_store(settings: Settings, *, scripted: bool) -> AbstractContextManager[TrialStore | None]:
+def open_store(settings: Settings, *, scripted: bool) -> AbstractContextManager[SqliteStore | None]:
     """The user's store; nothing if it is switched off, or if only scripts are asked."""
     if not settings.store or scripted:
         return nullcontext(None)
@@ -206,7 +206,7 @@ class Reuse:
         experiment: Experiment,
         before: Sequence[Trial],
         *,
-        store: TrialStore | None,
+        store: SqliteStore | None,
         days: float,
         record: Callable[[Trial], None],
         scratch: Path,
@@ -292,7 +292,7 @@ class Reuse:
     def claim(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
         """Whether a trial may be bought now; false while another evaluation is buying it."""
         store, fingerprint = self._store_of(student.name), self._experiment.served[student.name].fingerprint
-        if not isinstance(store, Reserving) or store.reserve(trial_id, fingerprint=fingerprint):
+        if store is None or store.reserve(trial_id, fingerprint=fingerprint):
             self._waiting.discard(trial_id)
             return True
         self._waiting.add(trial_id)
@@ -306,7 +306,7 @@ class Reuse:
 
     def was_bought_elsewhere(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
         """Whether the store holds a trial now, graded; one that it holds is let go."""
-        stored = self._stored(student, trial_id) if isinstance(self._store, Reserving) else None
+        stored = self._stored(student, trial_id)
         if stored is None or (grade := self._grade(planned.case, stored.trial)) is None:
             return False
         self._graded[trial_id, planned.case.id] = grade
@@ -314,7 +314,7 @@ class Reuse:
         return True
 
     def _release(self, student: str, trial_id: str) -> None:
-        if isinstance(store := self._store_of(student), Reserving):
+        if (store := self._store_of(student)) is not None:
             store.release(trial_id, fingerprint=self._experiment.served[student].fingerprint)
 
     def _grade_slow_cases(self) -> None:
@@ -359,5 +359,5 @@ class Reuse:
             return least
         return max(least, store.lost_answers(trial_id, fingerprint=self._experiment.served[student].fingerprint))
 
-    def _store_of(self, student: str) -> TrialStore | None:
+    def _store_of(self, student: str) -> SqliteStore | None:
         return None if self._experiment.endpoints[student].is_scripted else self._store
