@@ -26,7 +26,7 @@ PORT = 8799
 """Where agents find their model, on loopback inside the sandbox."""
 BASE_URL = f"http://127.0.0.1:{PORT}"
 MOST_BODY_BYTES = 16 * 2**20
-"""Of all requests of one agent that are being read or answered, together: read as JSON they take many times as much."""
+"""Bytes of all requests of one agent that are under way, together: read as JSON they take many times as much."""
 MOST_CONNECTIONS = 16
 """At a time. Others wait to be accepted: until then they take no descriptor of this process."""
 MOST_REFUSED = 200

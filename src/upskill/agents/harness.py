@@ -107,7 +107,7 @@ class AgentAdapter(Protocol):
     name: str
     """The harness, as people type it."""
     version: str
-    """Of this adapter, `codex/1`: what changes a request changes it."""
+    """The version of this adapter, `codex/1`: what changes a request changes it."""
     known_versions: tuple[str, ...]
     """Versions of the agent that were measured; any other must pass `doctor --harness` first."""
     limits: Limits

@@ -62,7 +62,7 @@ def _whole(text: str) -> int:
 
 
 def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """Of two equal keys most readers keep one and lose the other, silently: a check could go that way."""
+    """Refuse equal keys: most readers silently keep one and lose the other, and a check could be lost so."""
     value = dict(pairs)
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]

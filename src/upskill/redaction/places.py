@@ -28,7 +28,7 @@ _SESSION = re.compile(r"(?i)sess|sid$|auth|token|jwt|login|remember|csrf|xsrf")
 _ADDRESS = re.compile(r"""://(?P<user>[^\s/:@"'`<>\\?#]{0,120}):(?P<value>[^\s/"'`<>\\]{1,300})@(?=[\w\[.$-])""")
 _URL = re.compile(r"""://[^\s"'`<>\\]{24,400}""")
 _LETS_IN = re.compile(r"magic|reset|verif|invit|confirm|activat|unsubscribe|login|sso")
-"""Who has such a link is let in."""
+"""Words of links that let their owner in."""
 _PIECE = re.compile(r"(?<=[/=])[\w.~-]{20,300}")
 _NO_PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "secret"})
 _USER_ONLY = re.compile(r"://(?P<value>[\w.~-]{20,300})@(?=[\w\[.-])")

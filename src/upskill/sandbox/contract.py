@@ -18,7 +18,7 @@ Backend = Literal["bubblewrap", "docker", "none"]
 """`docker` was never run on a real engine. `none` confines nothing: it must be asked for, and every report says so."""
 
 MemoryBy = Literal["cgroup", "watcher"]
-"""Who bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""
+"""What bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""
 
 Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""

@@ -1,4 +1,4 @@
-"""The memory of one sandbox: a control group that bounds it where one can be made, and else what it uses, counted from outside.
+"""The memory of one sandbox: bounded by a control group where one can be made, else counted from outside.
 
 A group is of version 1 or 2, in our own group or beside it. Nobody inside is asked: processes, files and the buffers of
 sockets are counted by a thread."""

@@ -25,7 +25,7 @@ TEXT = ""
 
 MOST_PER_WAY = 12
 MOST_CHARACTERS = 200_000
-"""Of a longer part only the beginning is changed; what comes after it stays."""
+"""Characters of a part that are changed; what comes after them stays."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _IDENTIFIER = re.compile(r"[^\W\d_][\w]*(?:[./:#@$-]+[\w]+)*|_\w+")
@@ -228,7 +228,7 @@ REFUSAL_ABOUT = "a polite refusal that repeats the prompt"
 
 
 NOTHING_DONE = Answer(trajectory=Trajectory(), turns=1, tokens=1)
-"""Whoever says nothing of use in its first turn has called no tool."""
+"""An answer that says nothing of use has called no tool."""
 
 
 def non_answers(case: Case) -> Iterator[WrongAnswer]:

@@ -152,7 +152,7 @@ def _draw_of_wording(wording: str) -> float:
 
 
 def _seats(sizes: Mapping[str, int]) -> list[str]:
-    """Whose turn it is, by the sizes of the groups (Sainte-Laguë): a group that grows never loses its turn."""
+    """The group whose turn it is, by the size of the groups (Sainte-Laguë): a group that grows never loses its turn."""
     places = sorted(
         ((rank + 0.5) / size, _draw(f"wording {name}"), name) for name, size in sizes.items() for rank in range(size)
     )

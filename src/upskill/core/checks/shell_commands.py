@@ -15,7 +15,7 @@ from upskill.core.shell import Document, Operator, Word, tokens_of
 DEEPEST = 5
 """Command lines within command lines."""
 MOST_COMMANDS = 2_000
-"""Of one line."""
+"""Commands of one line."""
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
 INTERPRETERS = frozenset({"python", "python3", "node", "perl", "ruby", "php", "deno", "bun"})
 

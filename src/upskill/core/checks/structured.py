@@ -30,11 +30,11 @@ MOST_DEPTH = 100
 MOST_VALUES = 100_000
 """Values once every alias is expanded: nine lines of aliases to aliases can mean a billion."""
 MOST_DIGITS = 4_000
-"""Of a number: Python writes no longer ones, and takes minutes to read them where YAML counts in sixties."""
+"""Digits of a number: Python writes no longer ones, and takes minutes to read them where YAML counts in sixties."""
 MOST_KEY_DIGITS = 20
-"""Of a key that is a number: longer ones can be chosen so that each is compared with all others."""
+"""Digits of a key that is a number: longer ones can be chosen so that each is compared with all others."""
 MOST_PARTS = 1_000
-"""Of a dotted key in TOML, which takes the square of them to read."""
+"""Parts of a dotted key in TOML, which takes the square of them to read."""
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _DOTTED = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)++""")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -164,7 +164,7 @@ class StructuredText(ObjectKind):
         return CheckOutcome(True, f"{where} is {shown_value(found)}")
 
     def _check_equal(self, found: Json, wanted: Json, *, where: str) -> CheckOutcome:
-        """Of a table or a list that differs, what differs is said and not what is there."""
+        """A table or a list that differs is described by what differs, not by what is there."""
         told = list(differences(found, wanted, exact=self._exact))
         if not told or type(found) is not type(wanted) or not isinstance(found, dict | list):
             return CheckOutcome(not told, f"{where} is {shown_value(found)}")

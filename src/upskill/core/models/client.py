@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NO_KEY = "no-key-needed"
 """Sent where a server wants no key, because the client refuses an empty one."""
 MOST_OPEN_QUESTIONS = 1_000
-"""Of a hand-off, at a time."""
+"""Open questions of a hand-off, at a time."""
 
 
 @dataclass(slots=True)

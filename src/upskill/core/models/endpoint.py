@@ -94,7 +94,7 @@ class Endpoint:
     window: int | None = None
     """Tokens of prompt and answer together; `None` if unknown."""
     folder: str | None = None
-    """Of a hand-off, absolute; `None` for the one in the run folder."""
+    """The folder of a hand-off, absolute; `None` for the one in the run folder."""
     url_origin: Origin | None = None
     """Where the base URL comes from, if it was not typed with the command."""
     alias_origin: Origin | None = None

@@ -30,7 +30,7 @@ from upskill.errors import EngineError, UpskillError, UsageError
 Side = Literal["cases", "skill"]
 SIDES: tuple[Side, ...] = ("cases", "skill")
 State = Literal["running", "waiting", "stopped", "finished"]
-"""Of the command that asks: at work, ended with open questions (--no-wait), cut short, or done."""
+"""The state of the command that asks: at work, ended with open questions (--no-wait), cut short, or done."""
 QUESTION_FILE = "question.md"
 SCHEMA_FILE = "schema.json"
 STATE_FILE = "handoff.json"
@@ -96,7 +96,7 @@ class HandoffQuestion:
 
 
 def side_of(purpose: str) -> Side:
-    """Who is asked: the case writer, or the skill writer, who must never see a held-out case."""
+    """The side that is asked: the case writer, or the skill writer, who must never see a held-out case."""
     return "cases" if purpose in _CASE_PURPOSES else "skill"
 
 

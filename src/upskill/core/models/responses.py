@@ -113,9 +113,9 @@ def fault_of(error: BaseException) -> Fault:
 
 
 MOST_NAME_CHARACTERS = 200
-"""Of what a server calls its model; more is a flood."""
+"""Characters of what a server calls its model; more is a flood."""
 MOST_ERROR_CHARACTERS = 2_000
-"""Of what a server says of a failure: the engine colours every error, minutes for a long one, while all calls wait."""
+"""Characters of what a server says of a failure. The engine colours errors, for minutes, while calls wait."""
 
 
 def require_an_answer(output: "ModelOutput", response: object) -> None:

@@ -22,7 +22,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
 
 USED_SHARE = 0.9
-"""Of a provider's rate limit: workers that share it without talking to each other must stay below it."""
+"""The share of a provider's rate limit that is used: workers share it without talking to each other."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ class RateLimit:
 LATE_SECONDS = 0.1
 """So much of what a late timer or a busy event loop costs is made good. More would leave as a burst."""
 FIRST_SHARE = 0.25
-"""Of the longest answer: expected until the first has come."""
+"""The share of the longest answer that is expected until the first has come."""
 LONGEST_ANSWER = 2_048
 """Tokens, where nobody limits an answer."""
 
@@ -98,7 +98,7 @@ class Pace:
 
     @property
     def expected_tokens(self) -> float:
-        """Of the next answer."""
+        """Expected tokens of the next answer."""
         return self._tokens / self._answers if self._answers else self.longest_answer * FIRST_SHARE
 
     def _correct(self, tokens: float) -> None:

@@ -337,7 +337,7 @@ class Ledger:
         self.down.setdefault(endpoint.model, " ".join(message.split())[:200])
 
     def hold_back(self, endpoint: Endpoint, seconds: float) -> None:
-        """Nobody sends anything to an endpoint for so long: it asked for that."""
+        """Send nothing to an endpoint for so long: it asked for that."""
         state = self._states[endpoint.model]
         state.not_before = max(state.not_before, time.monotonic() + seconds)
 

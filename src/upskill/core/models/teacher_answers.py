@@ -25,7 +25,7 @@ MOST_YAML_OPENINGS = 2_000
 MOST_FENCES = 5
 """YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
 SECONDS_TO_COMPARE = 2.0
-"""Of this thread, for one comparison with the schema: a hundred times what a long answer needs."""
+"""Time of this thread for one comparison with the schema: a hundred times what a long answer needs."""
 MOST_DEPTH = 30
 _MOST_STARTS = 60
 MOST_PROBLEMS = 8

@@ -18,11 +18,11 @@ ToolKind = Literal[
 TOOL_KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 
 MOST_CALLS = 1_000
-"""Of one answer; later ones are only counted."""
+"""Calls of one answer; later ones are only counted."""
 MOST_CHARACTERS = 50_000
-"""Of the arguments of one call: a command line may hold a whole file."""
+"""Characters of the arguments of one call: a command line may hold a whole file."""
 MOST_TOTAL_CHARACTERS = 500_000
-"""Of the arguments of all calls of an answer."""
+"""Characters of the arguments of all calls of an answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

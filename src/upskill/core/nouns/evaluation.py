@@ -191,9 +191,9 @@ class JudgeReport:
     judged: int
     """Scored answers that it judged."""
     compared: int
-    """Of these, the answers that other checks graded too."""
+    """The judged answers that other checks graded too."""
     agreed: int
-    """Of these, the answers on which both agreed."""
+    """The compared answers on which both agreed."""
     calls: int
     """Requests sent to it, retries included."""
     cost: float | None
@@ -301,7 +301,7 @@ class PastRun:
     results: tuple[PastResult, ...] = ()
     cost: float | None = None
     sentence: str | None = None
-    """Of a `generate`: what came of it, or how far it got; `None` for an evaluation, whose results speak."""
+    """What came of a `generate`, or how far it got; `None` for an evaluation, whose results speak."""
     problem: str | None = None
 
     @property

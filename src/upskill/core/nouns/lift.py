@@ -94,7 +94,7 @@ class Loads:
     answers: int
     """Scored answers of which it is known whether the skill was loaded."""
     loaded: int
-    """Of them, those in which it was."""
+    """The answers in which it was."""
     cases: int
     rate: float
     """The load rate: the mean over cases of the share of answers that loaded the skill."""

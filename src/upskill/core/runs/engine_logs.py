@@ -123,7 +123,7 @@ MOST_SAMPLE_BYTES = 20_000_000
 MOST_STEP_BYTES = 100_000_000
 """Unpacked, over all samples: the report of many long sessions must not take minutes."""
 MOST_CHARACTERS = 4_000
-"""Of one text of a step."""
+"""Characters of one text of a step."""
 _COMPARED = 1_000
 """So many characters of the arguments tell one call from another."""
 _ATTACHED = "attachment://"

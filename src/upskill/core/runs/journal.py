@@ -37,9 +37,9 @@ class PaidAnswer:
     """One question that was paid for, as it was sent, and its answer."""
 
     teacher: str
-    """Who was asked: the engine's name of the model, and where it is served."""
+    """The model that was asked: the engine's name of the model, and where it is served."""
     digest: str
-    """Of the question."""
+    """The digest of the question."""
     question: Question
     reply: Reply
     at: str

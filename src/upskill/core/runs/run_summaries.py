@@ -29,7 +29,7 @@ TRIGGER_FILE = "trigger.json"
 
 
 USUAL_CONFIDENCE = 0.95
-"""Of the intervals of records that do not say."""
+"""The confidence of intervals in records that do not say."""
 
 
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:

@@ -50,7 +50,7 @@ class SkillText:
 
     @property
     def tokens(self) -> int:
-        """Of `SKILL.md`, estimated from its size."""
+        """Tokens of `SKILL.md`, estimated from its size."""
         return estimated_tokens(self.size)
 
 
@@ -58,7 +58,7 @@ SKILL_COPY = "skill.json"
 MOST_FILES = 100
 MOST_FILE_BYTES = 200_000
 MOST_BYTES = 500_000
-"""Of all texts together."""
+"""Bytes of all texts together."""
 _COPY = TypeAdapter(SkillText)
 
 

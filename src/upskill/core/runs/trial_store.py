@@ -81,8 +81,8 @@ class SqliteStore:
 
     Opening never fails: without a usable file nothing is recalled or kept, and `notes` says why. `keep` commits, and
     committed answers survive kill -9. Only while another process holds the file for longer than any write takes,
-    answers wait for a later `keep` or the end. `recall` sees the commits of all processes; `flush` commits. The engine's
-    event loop calls it, so each method returns soon; what goes wrong with the file costs calls and raises nothing.
+    answers wait for a later `keep` or the end. `recall` sees the commits of all processes; `flush` commits.
+    The engine's event loop calls it: each method returns soon, and raises nothing for what goes wrong with the file.
     """
 
     def __init__(

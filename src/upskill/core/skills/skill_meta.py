@@ -133,7 +133,7 @@ class SkillMeta:
     status: str | None = None
     """The worst of what was measured against no skill, in a word: `helps` only where every student is helped."""
     digest: str | None = None
-    """Of the skill as it was saved, so that a later change is seen; `None` where that was not noted."""
+    """The digest of the skill as it was saved, so that a later change is seen; `None` where that was not noted."""
     provenance: Provenance | None = None
     measured: tuple[MeasuredLift, ...] = ()
     held_out_uses: tuple[HeldOutUse, ...] = ()

@@ -214,7 +214,7 @@ class Ratio:
     typical: float
     """In the typical case: the geometric mean of the cases' ratios."""
     interval: Interval | None
-    """Of the typical case; `None` with a single case."""
+    """The interval of the typical case; `None` with a single case."""
     total: float
     """Sum over sum. Without an interval: the usual ones promise more than they keep."""
     cases: int

@@ -129,7 +129,7 @@ class _Answers:
 
     @property
     def variance(self) -> float:
-        """Of the rate; larger than the binomial one where the judge's errors come case by case."""
+        """The variance of the rate; larger than the binomial one where the judge's errors come case by case."""
         rate, cases = self.rate, len(self.by_case)
         spread = math.fsum((agreed - rate * answers) ** 2 for answers, agreed in self.by_case.values())
         by_case = spread / self.answers**2 * cases / (cases - 1) if cases > 1 else 0.0

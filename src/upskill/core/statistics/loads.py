@@ -44,7 +44,7 @@ class LoadTally:
     loaded: int
     passed: int
     passed_unloaded: int
-    """Of the answers that did not load the skill."""
+    """Passed answers that did not load the skill."""
     passed_against: int
     forced: int = 0
     """Scored answers with the skill forced."""

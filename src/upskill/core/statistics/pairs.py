@@ -75,7 +75,7 @@ class Pair:
     passed_against: bool
     """In the arm it is measured against."""
     family: str | None = None
-    """Of the case, where it names one."""
+    """The family of the case, where it names one."""
     answers: tuple[str, str] = ("", "")
     """A digest of each arm's answer, the measured arm first; empty where it is not known."""
     tokens: tuple[int | None, int | None] = (None, None)
@@ -158,9 +158,9 @@ class Pairing:
     drops: tuple[DroppedPair, ...] = ()
     """Every time a pair was dropped, also where it was run again later and then scored."""
     losses: Losses = Losses()
-    """Of `arm`, in all trials of the run."""
+    """The losses of `arm`, in all trials of the run."""
     losses_against: Losses = Losses()
-    """Of `against`."""
+    """The losses of `against`."""
     prior: tuple[CaseTally, ...] = ()
     """Pairs of earlier looks, which are part of every estimate."""
 

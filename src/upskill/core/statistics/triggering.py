@@ -111,7 +111,7 @@ def _rate(tallies: Sequence[PromptTally]) -> TriggerRate | None:
 
 
 def _precision(tallies: Sequence[PromptTally]) -> TriggerRate | None:
-    """Of what loaded the skill, the share that should have. Given how much was loaded, that is one share of it."""
+    """The share of what loaded the skill that should have. Given how much was loaded, that is one share of it."""
     loaded = [tally for tally in tallies if tally.loads]
     right = math.fsum(tally.rate or 0.0 for tally in loaded if tally.prompt.should_load)
     total = math.fsum(tally.rate or 0.0 for tally in loaded)

@@ -35,7 +35,7 @@ from upskill.sandbox import Sandbox, SandboxFacts, SandboxSpec, SandboxUnavailab
 
 Key = tuple[str, str, str, int]
 SECONDS_BEFORE_SAID = 1.0
-"""Whoever waits for a shorter time than that is not told."""
+"""A shorter wait is not reported."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

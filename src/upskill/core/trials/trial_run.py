@@ -13,7 +13,7 @@ from upskill.core.nouns.text import estimated_tokens
 from upskill.sandbox import Limits, Mount, Sandbox, SandboxSpec, open_sandbox
 
 _ENTRY_CHARACTERS = 50
-"""Of one skill in a list, beside its name and its description: a path, or tags around both."""
+"""Characters of one skill in a list, beside its name and its description: a path, or tags around both."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +31,7 @@ class AgentProgram:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentSetup:
-    """Who the student is besides its model, and which skills lie beside the one that is measured: equal in all arms."""
+    """What the student is beside its model, and which skills lie beside the one that is measured: equal in all arms."""
 
     program: AgentProgram | None = None
     """The coding agent; `None` for a harness of ours."""
@@ -69,11 +69,11 @@ class TrialLimits:
     tokens: int = 200_000
     """In and out together, over all its calls."""
     seconds: int = 600
-    """Of work: waiting for a provider that is busy is not counted."""
+    """Seconds of work: waiting for a provider that is busy is not counted."""
     command_seconds: int = 60
     """One command line."""
     output_characters: int = 16_000
-    """Of a tool's result; what is longer loses its middle."""
+    """Characters of a tool's result; what is longer loses its middle."""
     files: int = 500
     """New and changed files that a student may leave."""
     file_bytes: int = 5 * 2**20
