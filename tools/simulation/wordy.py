@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tools.simulation.student import SimulatedMeasure, make_cases
+from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.models import Question, Reply
 from upskill.core.nouns import Case, estimate_tokens
-from upskill.core.skills.skill_meta import Aptitude
 from upskill.errors import WindowExceeded
 from upskill.generation.draft import Draft
 from upskill.generation.drafting import draft_skill

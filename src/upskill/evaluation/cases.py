@@ -11,11 +11,11 @@ from upskill.core.cases.files import CaseFile, read_case_file, read_skill_cases
 from upskill.core.cases.states import qualify
 from upskill.core.checks import GradingContext
 from upskill.core.nouns import Case, Qualification, Skill
+from upskill.core.nouns.case import CaseChanges, case_changes
 from upskill.core.nouns.look import case_key, checks_digest
 from upskill.core.nouns.skill import CASE_FILES, SKILL_FILE
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, Progress
-from upskill.core.skills.git_version import CaseChanges, case_changes
 from upskill.errors import SkillInvalid, UpskillError
 from upskill.sandbox import Backend, open_sandbox
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from upskill.core.nouns.case import CaseChanges
 from upskill.core.nouns.harness import Ceiling
 from upskill.core.nouns.skill import Among
-from upskill.core.skills.git_version import GIT_PREFIX, CaseChanges, open_git_version
+from upskill.core.skills.git_version import GIT_PREFIX, open_git_version
 from upskill.core.skills.skills import read_skill
 from upskill.errors import UpskillError, UsageError
 from upskill.evaluation.cases import changed_cases, find_cases

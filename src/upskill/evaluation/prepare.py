@@ -7,18 +7,18 @@ from pathlib import Path
 from upskill.core import checks, statistics
 from upskill.core.cases.family import family_notes
 from upskill.core.cases.files import CaseFile
+from upskill.core.cases.skill_meta import cases_written_for
 from upskill.core.models import Endpoint
 from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.preflight import SERVERS, Servers, missing_keys
 from upskill.core.nouns import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
+from upskill.core.nouns.case import NO_CASE_CHANGES, CaseChanges
 from upskill.core.nouns.harness import Ceiling
 from upskill.core.nouns.harness import choose_harness as harness_for
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.records import RunRecord
 from upskill.core.settings import Settings
-from upskill.core.skills.git_version import NO_CASE_CHANGES, CaseChanges
-from upskill.core.skills.skill_meta import cases_written_for
 from upskill.core.skills.skills import read_contents, read_skill
 from upskill.core.trials.harness import Requests, agent_limits, load_agent
 from upskill.core.trials.judge import judge_for, needed_judge

@@ -24,12 +24,11 @@ from upskill.core.nouns import (
     TrialPlan,
 )
 from upskill.core.nouns.look import LookTerms, end_by_design
-from upskill.core.nouns.skill import SKILL_FILE, SkillFile
+from upskill.core.nouns.skill import RUN_FILE, SKILL_FILE, SkillFile
 from upskill.core.nouns.text import count, on_one_line, points, points_range
 from upskill.core.runs.own_runs import is_inside
 from upskill.core.runs.records import TRIALS_FILE, RunRecord
 from upskill.core.runs.run_folders import RunFolder
-from upskill.core.runs.run_summaries import RUN_FILE
 from upskill.core.runs.skill_copy import SkillText, read_skill_text, skill_text
 from upskill.core.runs.trial_log import collector_paused, emptied
 from upskill.core.skills.frontmatter import parse_skill_text

@@ -333,7 +333,7 @@ def _measured(run: Path, *, enough: float) -> "Report":
 
 
 def _is_generate(run: Path) -> bool:
-    from upskill.core.runs.run_summaries import TEACHING_FILE
+    from upskill.core.nouns.skill import TEACHING_FILE
 
     return (run / TEACHING_FILE).is_file()
 

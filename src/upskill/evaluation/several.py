@@ -12,11 +12,11 @@ from upskill.core.models import MeteredClient
 from upskill.core.nouns import Evaluation, Purchase, Qualification
 from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills
 from upskill.core.nouns.finding import Finding
-from upskill.core.nouns.skill import SKILL_FILE
+from upskill.core.nouns.skill import SKILL_FILE, changed_parts
 from upskill.core.nouns.text import on_one_line
 from upskill.core.progress import SILENT_RUN, PricedPlan, RunProgress
 from upskill.core.settings import ResolvedSettings, Settings
-from upskill.core.skills.git_version import GIT_PREFIX, NotInCommit, changed_parts
+from upskill.core.skills.git_version import GIT_PREFIX, NotInCommit
 from upskill.core.skills.skills import find_skills, read_skill
 from upskill.errors import UpskillError, UsageError
 from upskill.evaluation.cases import has_cases

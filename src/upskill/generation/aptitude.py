@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from upskill.core.cases.skill_meta import Aptitude, RungResult
 from upskill.core.nouns import Arm, Case, Interval, Lift, Scored, Trial, harness_info
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.harness import choose_harness
@@ -21,7 +22,6 @@ from upskill.core.nouns.text import count
 from upskill.core.nouns.text import count as counted
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.settings import Settings
-from upskill.core.skills.skill_meta import Aptitude, RungResult
 from upskill.core.statistics.lift import measure_lift
 from upskill.core.statistics.pairs import are_copies, collapse_copies, pair_trials
 from upskill.errors import ProviderError, StudentCannotProfit

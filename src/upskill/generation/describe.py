@@ -15,9 +15,10 @@ from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import count, on_one_line, shortened
 from upskill.core.nouns.trigger import TriggerPrompt, TriggerScore
 from upskill.core.progress import SILENT, Progress
-from upskill.core.runs.records import first_problem, record_text
+from upskill.core.runs.records import record_text
 from upskill.core.runs.run_folders import run_folder_at
 from upskill.core.settings import ResolvedSettings, Settings
+from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import FEWEST_CASES
 from upskill.errors import EngineError, ProviderError, UsageError

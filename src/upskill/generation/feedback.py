@@ -9,15 +9,14 @@ from shlex import quote
 
 from upskill.core.cases.family import by_family
 from upskill.core.cases.files import read_case_file, read_skill_cases
+from upskill.core.cases.skill_meta import write_cases_into_meta
 from upskill.core.nouns import Case, Scored, Skill, Trial
-from upskill.core.nouns.skill import META_FILE
+from upskill.core.nouns.skill import META_FILE, RUN_FILE, TEACHING_FILE
 from upskill.core.nouns.text import count, on_one_line, visible, whole_characters
 from upskill.core.nouns.trial import Arm, TrialKey
 from upskill.core.runs.own_runs import is_inside
 from upskill.core.runs.records import RunRecord, read_run
 from upskill.core.runs.run_folders import RunFolder, evaluation_in, name_of_run
-from upskill.core.runs.run_summaries import RUN_FILE, TEACHING_FILE
-from upskill.core.skills.skill_meta import write_cases_into_meta
 from upskill.core.skills.skills import read_skill
 from upskill.errors import UsageError
 from upskill.generation.comments import Comment, CommentedAnswer, Feedback, Subject, read_feedback

@@ -17,21 +17,13 @@ from upskill.core.cases.files import CheckProblems, read_case_file, write_case_f
 from upskill.core.nouns import Case
 from upskill.core.nouns.evaluation import Purchase
 from upskill.core.nouns.finding import Finding
+from upskill.core.nouns.skill import TEACHING_FILE
 from upskill.core.runs.journal import Journal
 from upskill.core.runs.own_runs import seal_of
-from upskill.core.runs.records import (
-    JOURNAL_FILE,
-    SettingRecord,
-    Status,
-    first_problem,
-    keep_text,
-    read_record,
-    record_text,
-    write_text,
-)
+from upskill.core.runs.records import JOURNAL_FILE, SettingRecord, Status, keep_text, read_record, record_text
 from upskill.core.runs.run_folders import RunFolder, new_folder
-from upskill.core.runs.run_summaries import TEACHING_FILE, TEACHING_FORMAT
-from upskill.core.skills.skill_files import read_plain
+from upskill.core.runs.run_summaries import TEACHING_FORMAT
+from upskill.core.skills.skill_files import first_problem, read_plain, write_text
 from upskill.core.skills.skills import copy_skill
 from upskill.errors import EngineError
 from upskill.generation.draft import Draft, SectionSource, read_draft, write_draft

@@ -12,12 +12,13 @@ from typing import BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill.core.cases.skill_meta import read_meta
 from upskill.core.nouns import digest_of
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import whole_characters
 from upskill.core.progress import SILENT, Progress
-from upskill.core.runs.records import first_problem, record_text
-from upskill.core.skills.skill_meta import read_meta
+from upskill.core.runs.records import record_text
+from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UsageError
 from upskill.generation.comments import CommentedAnswer

@@ -21,9 +21,10 @@ from upskill.core.models.handoff import Side, open_line
 from upskill.core.nouns import Cap, Case
 from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
 from upskill.core.runs.own_runs import is_typed, resume_command, settings_record
-from upskill.core.runs.records import Status, first_problem, now, record_text
+from upskill.core.runs.records import Status, now, record_text
 from upskill.core.runs.run_folders import only_one_in, require_plain_folder
 from upskill.core.settings import ResolvedSettings
+from upskill.core.skills.skill_files import first_problem
 from upskill.core.trials.judge import identity
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.evaluation.evaluate import versions

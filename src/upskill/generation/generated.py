@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.nouns.evaluation import Evaluation, Purchase
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.lift import Lift, Verdict
 from upskill.core.nouns.skill import Skill
 from upskill.core.nouns.trigger import Company, TriggerScore
-from upskill.core.skills.skill_meta import Aptitude
 
 STATUSES = ("hurts", "invalid", "not measured", "not proven", "undecided", "no difference", "cheaper", "helps")
 """From the worst to the best. With several models, the worst status counts."""

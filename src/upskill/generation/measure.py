@@ -10,10 +10,10 @@ from upskill.core.cases.files import write_case_file
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Arm, Case, Evaluation, Scored, Trial
 from upskill.core.nouns.look import LookTerms
+from upskill.core.nouns.skill import RUN_FILE
 from upskill.core.progress import SILENT_RUN, RunProgress
 from upskill.core.runs.records import RunRecord, read_run
 from upskill.core.runs.run_folders import run_folder_at
-from upskill.core.runs.run_summaries import RUN_FILE
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
 from upskill.errors import UsageError

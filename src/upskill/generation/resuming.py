@@ -16,8 +16,8 @@ from upskill.core.runs.own_runs import (
     resume_command,
     resumed_settings,
 )
-from upskill.core.runs.records import first_problem
 from upskill.core.settings import ResolvedSettings
+from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.evaluation.resume import TypedAgain, resumed_backend

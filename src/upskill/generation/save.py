@@ -8,10 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from upskill.core.cases.files import read_skill_cases
-from upskill.core.nouns import DEFAULT_HARNESS, Cap, Case, Interval, Skill
-from upskill.core.nouns.skill import SKILL_FILE
-from upskill.core.runs.records import now
-from upskill.core.skills.skill_meta import (
+from upskill.core.cases.skill_meta import (
     Aptitude,
     HeldOutUse,
     MeasuredLift,
@@ -21,6 +18,9 @@ from upskill.core.skills.skill_meta import (
     replace_meta,
     write_meta,
 )
+from upskill.core.nouns import DEFAULT_HARNESS, Cap, Case, Interval, Skill
+from upskill.core.nouns.skill import SKILL_FILE
+from upskill.core.runs.records import now
 from upskill.core.skills.skills import copy_skill, read_skill
 from upskill.core.trials.judge import identity
 from upskill.errors import UpskillError, UsageError

@@ -13,15 +13,15 @@ from pydantic import TypeAdapter
 
 from upskill.core import checks
 from upskill.core.cases.family import by_family, family_notes, with_merged_families
+from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.cases.split import without_doubles
 from upskill.core.models import Ask
 from upskill.core.nouns import Case, Scored
+from upskill.core.nouns.skill import RUN_FILE
 from upskill.core.nouns.text import count as counted
 from upskill.core.nouns.text import shortened
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.records import read_run, record_text
-from upskill.core.runs.run_summaries import RUN_FILE
-from upskill.core.skills.skill_meta import Aptitude
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import more_cases_hint
 from upskill.errors import ProviderError, SkillInvalid

@@ -14,16 +14,16 @@ from typing import TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from upskill.core.cases.files import read_case_file
+from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.nouns import Case, Evaluation, Purchase
 from upskill.core.nouns.evaluation import shown_interval
 from upskill.core.nouns.finding import Finding
-from upskill.core.nouns.skill import SKILL_FILE
+from upskill.core.nouns.skill import RUN_FILE, SKILL_FILE
 from upskill.core.nouns.text import count, shortened
 from upskill.core.runs.own_runs import resume_command
-from upskill.core.runs.records import HELD_OUT, first_problem
-from upskill.core.runs.run_summaries import RUN_FILE
+from upskill.core.runs.records import HELD_OUT
 from upskill.core.runs.skill_copy import SkillText, skill_text
-from upskill.core.skills.skill_meta import Aptitude
+from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.replay import skill_of

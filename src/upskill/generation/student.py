@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.models import Endpoint, ServedModel
 from upskill.core.models.preflight import count_tokens
 from upskill.core.nouns import Case, Skill, estimate_tokens, harness_info
 from upskill.core.nouns.harness import choose_harness
 from upskill.core.settings import ResolvedSettings, Settings
-from upskill.core.skills.skill_meta import Aptitude
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.trajectory import TOOLS
 from upskill.errors import ProviderError, WindowExceeded

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from upskill.core.cases.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.core.models import Ask, Endpoint, MeteredClient, Question, Reply, ServedModel, Teacher
 from upskill.core.nouns import Skill, estimate_tokens
 from upskill.core.nouns.evaluation import Evaluation
@@ -18,7 +19,6 @@ from upskill.core.nouns.text import count
 from upskill.core.progress import RunProgress
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.records import now
-from upskill.core.skills.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.core.skills.skills import read_contents, read_skill
 from upskill.errors import EngineError
 from upskill.evaluation.estimate import client_for

@@ -13,6 +13,7 @@ from pathlib import Path
 from upskill.core.cases.family import family_notes
 from upskill.core.cases.files import write_case_file
 from upskill.core.cases.prompts import triggers_path, write_trigger_file
+from upskill.core.cases.skill_meta import write_cases_into_meta
 from upskill.core.cases.split import CaseCounts, read_counts
 from upskill.core.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
 from upskill.core.models.endpoint import student_endpoint, untyped_lines
@@ -27,7 +28,6 @@ from upskill.core.progress import SILENT, PricedPlan, Progress
 from upskill.core.runs.journal import answer_cache
 from upskill.core.runs.records import now
 from upskill.core.settings import ResolvedSettings, Settings
-from upskill.core.skills.skill_meta import write_cases_into_meta
 from upskill.core.skills.skills import read_skill
 from upskill.core.trials.judge import identity
 from upskill.errors import EngineError, ProviderError, UsageError

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from upskill.core.nouns import Evaluation, JudgeReport, StudentReport
-from upskill.core.nouns.case import Json
+from upskill.core.nouns.case import CaseChanges, Json
 from upskill.core.nouns.evaluation import ComparedSkill, Required, meets
 from upskill.core.nouns.text import count
-from upskill.core.skills.git_version import CaseChanges
 from upskill.report.wording import (
     arm_name,
     between,

@@ -14,8 +14,7 @@ from upskill.core.nouns.case import LABEL_MEANINGS, Label
 from upskill.core.nouns.harness import harness_info
 from upskill.core.nouns.skill import CARD_FILE, EVIDENCE_FILE
 from upskill.core.nouns.text import count, on_one_line, points, points_range, shortened
-from upskill.core.runs.records import write_text
-from upskill.core.skills.skill_files import read_plain
+from upskill.core.skills.skill_files import read_plain, write_text
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 from upskill.report.dumbbell import UNICODE, drawn

@@ -23,8 +23,7 @@ from upskill.core.nouns.lift import Lift, Verdict
 from upskill.core.nouns.plan import Design
 from upskill.core.nouns.skill import EVIDENCE_FILE, SKILL_FILE, Skill, SkillFile, is_skill_name
 from upskill.core.nouns.text import digest_of, on_one_line, points
-from upskill.core.runs.records import first_problem
-from upskill.core.skills.skill_files import find_files, read_plain
+from upskill.core.skills.skill_files import find_files, first_problem, read_plain
 from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid
 
 EVIDENCE_FORMAT: Literal["upskill.evidence/1"] = "upskill.evidence/1"

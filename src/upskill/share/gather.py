@@ -20,11 +20,12 @@ from upskill.core import statistics
 from upskill.core.cases.files import read_skill_cases
 from upskill.core.nouns import StudentReport, Verdict, digest_of
 from upskill.core.nouns.look import Look
+from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.records import HELD_OUT, RunRecord, read_run
 from upskill.core.runs.run_folders import name_of_run
-from upskill.core.runs.run_summaries import RUN_FILE, TEACHING_FILE, runs_in, summarise_run
+from upskill.core.runs.run_summaries import runs_in, summarise_run
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError, UsageError
 from upskill.evaluation.replay import Contradiction, recompute

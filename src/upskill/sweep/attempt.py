@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Evaluation, PlannedTrial, Scored, StudentReport, Trial
+from upskill.core.nouns.skill import RUN_FILE
 from upskill.core.nouns.text import on_one_line
 from upskill.core.nouns.trial import TrialKey
 from upskill.core.progress import RunProgress
 from upskill.core.runs.records import TRIALS_FILE, now
 from upskill.core.runs.run_folders import run_folder_at
-from upskill.core.runs.run_summaries import RUN_FILE
 from upskill.core.runs.skill_copy import SKILL_COPY, keep_skill_text, skill_text
 from upskill.core.settings import ResolvedSettings
 from upskill.core.skills.skills import read_skill

@@ -25,9 +25,9 @@ from pydantic_core import PydanticSerializationError
 
 from upskill.core.nouns import Trial
 from upskill.core.nouns.text import on_one_line, whole_characters
-from upskill.core.runs.records import first_problem
 from upskill.core.runs.trial_log import UnreadableTrial, trial_from_json
 from upskill.core.settings.values import without_secrets
+from upskill.core.skills.skill_files import first_problem
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 from upskill.sweep.objects import Objects

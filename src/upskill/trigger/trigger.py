@@ -14,14 +14,14 @@ from pydantic import JsonValue, TypeAdapter
 
 from upskill.core.by_name import by_name
 from upskill.core.cases.prompts import TRIGGERS_FILE, TriggerFile, read_skill_triggers, read_trigger_file, triggers_text
-from upskill.core.nouns.skill import Among
+from upskill.core.nouns.skill import TRIGGER_FILE, Among
 from upskill.core.nouns.text import count
 from upskill.core.nouns.trigger import Company, TriggerPrompt
 from upskill.core.progress import SILENT, PricedPlan, Progress
 from upskill.core.runs.own_runs import settings_record
 from upskill.core.runs.records import SettingRecord, Status, keep_text, now, read_record, record_text
 from upskill.core.runs.run_folders import new_folder, only_one_in, run_folder_at
-from upskill.core.runs.run_summaries import TRIGGER_FILE, TRIGGER_FORMAT, runs_in
+from upskill.core.runs.run_summaries import TRIGGER_FORMAT, runs_in
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError, UsageError

@@ -12,11 +12,11 @@ import yaml
 from generation.engine.trigger_router import Chances, TriggerRouter
 from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import generate_again
+from upskill.core.cases.skill_meta import read_meta
 from upskill.core.nouns.finding import FindingsRefused
 from upskill.core.progress import RunProgress
 from upskill.core.runs.run_summaries import past_runs
 from upskill.core.settings import ResolvedSettings, resolve_settings
-from upskill.core.skills.skill_meta import read_meta
 from upskill.errors import UsageError
 from upskill.generation.generate import generate, plan_order, resume_generate
 from upskill.generation.generated import GenerateResult

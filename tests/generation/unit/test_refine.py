@@ -10,9 +10,9 @@ import pytest
 from tools.simulation.student import SimulatedMeasure, make_cases
 
 from generation.unit.teaching.scripted_teacher import Teacher
+from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.models import NoAnswer, Question, Reply
 from upskill.core.nouns import Answer, Case, Errored, Trial
-from upskill.core.skills.skill_meta import Aptitude
 from upskill.errors import EngineError, ProviderError, WindowExceeded
 from upskill.generation.draft import Draft
 from upskill.generation.measure import Measurement

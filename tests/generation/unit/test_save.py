@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from upskill.core.cases.skill_meta import Provenance, SkillMeta, write_meta
 from upskill.core.nouns import Case, Check
-from upskill.core.skills.skill_meta import Provenance, SkillMeta, write_meta
 from upskill.errors import UsageError
 from upskill.generation.draft import Draft, write_draft
 from upskill.generation.save import save_new, save_revision

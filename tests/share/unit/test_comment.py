@@ -12,7 +12,7 @@ from report.unit.evaluations import ANY, arm, errored, evaluation, lift, report,
 from upskill.core.nouns import Arm, Evaluation, Interval, Purchase, Skill, SkillFile, StudentReport, Trial
 from upskill.core.nouns.evaluation import ComparedSkill
 from upskill.core.nouns.finding import Finding
-from upskill.core.skills.git_version import changed_parts
+from upskill.core.nouns.skill import changed_parts
 from upskill.report.cases import worse_cases
 from upskill.share.comment import MARKER, MOST_CHARACTERS, comment_text
 

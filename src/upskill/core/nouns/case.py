@@ -1,7 +1,7 @@
 """A case, its checks, and whether it can tell right from wrong. A check is a kind and a spec: no kind is known here."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -141,3 +141,46 @@ class Qualification:
     """Mechanical mutants of the reference that were graded."""
     slipped: tuple[str, ...] = ()
     """Mutants that passed, each by what was changed in the reference."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseChanges:
+    """The ids of cases that differ between two versions of a skill."""
+
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    accepted: bool = False
+    """Whether a person accepts that: then cases are measured as they are now, else as they were in the old version."""
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The old cases that were changed or removed while nobody accepts it: no requirement is met then."""
+        return () if self.accepted else (*self.changed, *self.removed)
+
+    @property
+    def by_kind(self) -> dict[str, tuple[str, ...]]:
+        return {"changed": self.changed, "removed": self.removed, "added": self.added}
+
+    @property
+    def words(self) -> str:
+        """How many were changed, removed and added, with some ids; empty where none was."""
+        return ", ".join(
+            f"{len(ids)} {kind} ({', '.join(ids[:3])}{', …' if len(ids) > 3 else ''})"
+            for kind, ids in self.by_kind.items()
+            if ids
+        )
+
+
+NO_CASE_CHANGES = CaseChanges()
+
+
+def case_changes(before: Sequence[Case], after: Sequence[Case], *, accepted: bool) -> CaseChanges:
+    """What differs in any part, also in what a case is for: a case that no longer counts is a changed one."""
+    old, new = {case.id: case for case in before}, {case.id: case for case in after}
+    return CaseChanges(
+        changed=tuple(id for id in old if id in new and old[id] != new[id]),
+        removed=tuple(id for id in old if id not in new),
+        added=tuple(id for id in new if id not in old),
+        accepted=accepted,
+    )

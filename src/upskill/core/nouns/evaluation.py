@@ -5,14 +5,13 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from upskill.core.nouns.case import Qualification
+from upskill.core.nouns.case import NO_CASE_CHANGES, CaseChanges, Qualification
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.lift import Interval, JudgeError, LabelLift, Lift, Loads, Verdict
 from upskill.core.nouns.look import RunEnd, StudentEnd
 from upskill.core.nouns.plan import Design, Student
 from upskill.core.nouns.skill import OtherSkills, Skill
 from upskill.core.nouns.trial import Arm
-from upskill.core.skills.git_version import NO_CASE_CHANGES, CaseChanges
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 
 Required = Literal["helps", "helps-here", "no-harm"]

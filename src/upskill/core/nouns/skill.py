@@ -24,6 +24,10 @@ META_FILE = "skill_meta.json"
 CASE_FILES = (META_FILE, "evals/evals.json")
 """Where the cases of a skill are, the first of them that has some."""
 META_FORMAT = "upskill.skill/1"
+RUN_FILE = "run.json"
+TEACHING_FILE = "generate.json"
+TRIGGER_FILE = "trigger.json"
+"""The records of an evaluation, a `generate` and a `trigger`: a folder with one of them is a run, and no skill."""
 EVIDENCE_FILE = "evidence.json"
 CARD_FILE = "evidence.md"
 SIGNATURE_FILE = f"{EVIDENCE_FILE}.sigstore.json"
@@ -331,3 +335,30 @@ class OtherSkills:
         """How many there were, for people: `among 20 other skills and the agent's bundled skills`."""
         number = count(len(self.skills), "other skill") if self.skills else ""
         return "among " + " and ".join(part for part in (number, self.bundled * "the agent's bundled skills") if part)
+
+
+def changed_parts(before: Skill, after: Skill) -> tuple[str, ...]:
+    """The parts that differ: `description`, `body`, `frontmatter`, and the paths of other files."""
+    parts = []
+    if before.description != after.description:
+        parts.append("description")
+    if before.body != after.body:
+        parts.append("body")
+    if not parts and _by_path(before).get(SKILL_FILE) != _by_path(after).get(SKILL_FILE):
+        parts.append("frontmatter")
+    return (*parts, *_changed_files(before, after))
+
+
+def _changed_files(before: Skill, after: Skill) -> Iterator[str]:
+    old, new = _by_path(before), _by_path(after)
+    for path in sorted({*old, *new} - {SKILL_FILE}):
+        if path not in old:
+            yield f"{path} (added)"
+        elif path not in new:
+            yield f"{path} (deleted)"
+        elif old[path] != new[path]:
+            yield path
+
+
+def _by_path(skill: Skill) -> dict[str, tuple[str, bool]]:
+    return {file.path: (file.sha256, file.executable) for file in skill.files}

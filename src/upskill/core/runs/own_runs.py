@@ -17,9 +17,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.core.nouns.text import on_one_line, visible
-from upskill.core.runs.records import SettingRecord, write_text
-from upskill.core.runs.run_summaries import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
+from upskill.core.runs.records import SettingRecord
 from upskill.core.settings import (
     NAMES,
     PREFIX,
@@ -31,7 +31,7 @@ from upskill.core.settings import (
     without_secrets,
 )
 from upskill.core.settings.trust import is_own, trusted_digests
-from upskill.core.skills.skill_files import read_plain
+from upskill.core.skills.skill_files import read_plain, write_text
 from upskill.errors import EngineError, SettingsError, UsageError
 from upskill.redaction import redactor_from
 

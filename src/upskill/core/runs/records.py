@@ -14,18 +14,12 @@ from typing import Any, Literal, Protocol, TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from upskill.atomic_file import write_atomically
 from upskill.core.nouns import Arm, Design, Qualification, RunEnd, Student
 from upskill.core.nouns.look import LookTerms
-from upskill.core.nouns.skill import OtherSkills
+from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE, OtherSkills
 from upskill.core.nouns.text import on_one_line, whole_characters
-from upskill.core.runs.run_summaries import (
-    RUN_FILE,
-    RUN_FORMAT,
-    TEACHING_FILE,
-    TRIGGER_FILE,
-)
-from upskill.core.skills.skill_files import read_plain
+from upskill.core.runs.run_summaries import RUN_FORMAT
+from upskill.core.skills.skill_files import first_problem, read_plain, write_text
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 
@@ -60,14 +54,6 @@ def record_text(adapter: TypeAdapter[Any], value: object) -> str:
         return whole_characters(text) + "\n"
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replace a file, whole or not at all."""
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be written ({error.strerror})") from error
-
-
 def keep_text(path: Path, text: str) -> None:
     """The same without keys of the user's own: whatever a run keeps of itself goes through here."""
     write_text(path, redactor_from(os.environ).clean_own(text))
@@ -92,12 +78,6 @@ def read_record(path: Path, adapter: TypeAdapter[R], *, wanted: str, missing: st
             on_one_line(f"{path}: has the format {record.format!r}; this version reads {wanted}"), hint=other
         )
     return record
-
-
-def first_problem(error: ValidationError) -> str:
-    """Where the first problem of a value is, and what it is."""
-    first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,9 +19,9 @@ from datetime import datetime
 from pathlib import Path
 
 from upskill.atomic_file import write_atomically
+from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.core.runs.own_runs import seal_of
 from upskill.core.runs.records import HELD_OUT, JOURNAL_FILE, RUN_RECORD, TRIALS_FILE, RunRecord, keep_text, record_text
-from upskill.core.runs.run_summaries import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.core.runs.trial_log import TrialLog
 from upskill.core.skills.skill_files import not_plain
 from upskill.errors import EngineError, UsageError

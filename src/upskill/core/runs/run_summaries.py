@@ -13,19 +13,14 @@ from typing import Any
 from upskill.core.nouns.evaluation import PastResult, PastRun, shown_interval
 from upskill.core.nouns.harness import DEFAULT_HARNESS
 from upskill.core.nouns.lift import Interval
-from upskill.core.nouns.skill import META_FILE, META_FORMAT
+from upskill.core.nouns.skill import META_FILE, META_FORMAT, RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.core.nouns.text import printable
 from upskill.core.skills.skill_files import read_plain
 from upskill.errors import EngineError, UpskillError
 
 RUN_FORMAT = "upskill.run/1"
 TEACHING_FORMAT = "upskill.generate/1"
-RUN_FILE = "run.json"
-TEACHING_FILE = "generate.json"
-"""In the folder of a `generate`, instead of the record of an evaluation."""
 TRIGGER_FORMAT = "upskill.trigger_run/1"
-TRIGGER_FILE = "trigger.json"
-"""In the folder of a `trigger`, instead of the record of an evaluation."""
 
 
 USUAL_CONFIDENCE = 0.95

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill.core.nouns.skill import SKILL_FILE, Skill
 from upskill.core.nouns.text import estimated_tokens, readable_text
-from upskill.core.runs.records import first_problem, keep_text, record_text
-from upskill.core.skills.skill_files import find_files, read_plain
+from upskill.core.runs.records import keep_text, record_text
+from upskill.core.skills.skill_files import find_files, first_problem, read_plain
 from upskill.errors import EngineError
 
 

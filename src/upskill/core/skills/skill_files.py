@@ -14,6 +14,9 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
+from upskill.atomic_file import write_atomically
 from upskill.core.nouns import SkillFile
 from upskill.core.nouns.skill import (
     CARD_FILE,
@@ -240,3 +243,17 @@ def skill_invalid(message: str, problems: Sequence[str], *, hint: str | None = N
     if len(problems) > MOST_PROBLEMS:
         shown.append(f"and {len(problems) - MOST_PROBLEMS:,} more")
     return SkillInvalid(on_one_line(message), problems=shown, hint=None if hint is None else on_one_line(hint))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file, whole or not at all."""
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def first_problem(error: ValidationError) -> str:
+    """Where the first problem of a value is, and what it is."""
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"

@@ -22,11 +22,13 @@ from upskill.core.nouns.skill import (
     MOST_HANDED_FILES,
     NAME_RULE,
     NEVER_PART_OF_A_SKILL,
+    RUN_FILE,
     SKILL_FILE,
+    TEACHING_FILE,
+    TRIGGER_FILE,
     is_skill_name,
 )
 from upskill.core.nouns.text import on_one_line
-from upskill.core.runs.run_summaries import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.core.skills.frontmatter import SkillParts, one_line, parse_skill_text, render_skill_text
 from upskill.core.skills.skill_files import FoundFile, describe, find_files, foreign_evidence, skill_invalid
 from upskill.errors import EngineError, UsageError

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from upskill.core.cases.files import CaseFile, read_case_file, read_skill_cases, write_case_file
+from upskill.core.cases.skill_meta import read_meta
 from upskill.core.checks import check_problems
 from upskill.core.nouns import Answer, Case, Check
 from upskill.core.nouns.case import Json
-from upskill.core.skills.skill_meta import read_meta
 from upskill.errors import EngineError, SkillInvalid, UsageError
 
 from .folders import assert_explained, make_file

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.core.nouns import Case, Check
-from upskill.core.skills.skill_meta import (
+from upskill.core.cases.skill_meta import (
     HeldOutUse,
     MeasuredLift,
     Provenance,
@@ -15,6 +14,7 @@ from upskill.core.skills.skill_meta import (
     read_meta,
     write_meta,
 )
+from upskill.core.nouns import Case, Check
 from upskill.errors import SkillInvalid
 
 CASE = Case(id="a", prompt="Which port?", checks=(Check(kind="contains", spec="7413"),), use="held-out")

@@ -16,8 +16,7 @@ from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.lift import Lift
 from upskill.core.nouns.skill import META_FILE, META_FORMAT, SKILL_FILE
 from upskill.core.nouns.text import whole_characters
-from upskill.core.runs.records import first_problem, write_text
-from upskill.core.skills.skill_files import require_inside, skill_invalid
+from upskill.core.skills.skill_files import first_problem, require_inside, skill_invalid, write_text
 
 _OWN = ("format", "status", "digest", "provenance", "measured", "held_out_uses", "findings")
 _CASES = ("cases", "tests")
