@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from upskill.sweep.files import SweepFolder, input_name, result_name, value_text
-from upskill.sweep.skills import raw_digest
+from upskill.sweep.files import SweepFolder, archive_digest, input_name, result_name, value_text
+from upskill.sweep.skills import archive_bytes
 from upskill.sweep.values import JobSpending, PlannedJob, Row, SweepResult
 
 MANIFEST = """format = "upskill.sweep/1"
@@ -76,15 +76,15 @@ def finished_sweep(evaluations: int, folder: Path, *, planned: int | None = None
 
 
 def _plan_others(sweep: SweepFolder, folder: Path, numbers: Iterable[int]) -> None:
-    """Lines of a plan as a first plan of these skills writes them; their ids and archives are made up."""
+    """Lines of a plan as a first plan of these skills writes them; their ids are made up, their archives empty."""
     plan, jobs = sweep.plan(), sweep.jobs()
     for number in numbers:
         name = f"skill-{number:05d}"
         made_up = hashlib.sha256(name.encode()).hexdigest()
-        raw = raw_digest(folder / "registry" / name) or ""
         skill = f"registry/{name}"
-        jobs.append(replace(jobs[0], id=made_up[:32], skill=skill, name=name, version=made_up, input=made_up, raw=raw))
-        (folder / "at" / input_name(made_up)).write_bytes(b"")
+        input = archive_digest(archive_bytes(folder / skill))
+        jobs.append(replace(jobs[0], id=made_up[:32], skill=skill, name=name, version=made_up, input=input))
+        (folder / "at" / input_name(input)).write_bytes(b"")
     sweep.write_plan(plan, jobs, [])
 
 

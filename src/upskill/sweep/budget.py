@@ -124,7 +124,7 @@ class SweepBudget:
 SECONDS_PER_CALL = 5.0
 """Assumed: how long a model takes for one answer."""
 BUSY_SHARE = 2 / 3
-"""Of the calls that a worker may have in flight, so many are: an evaluation ends with its slowest pair."""
+"""The share of a worker's calls that are in flight: an evaluation ends with its slowest pair."""
 CONFIRMED_SHARE = 0.12
 """How many more calls confirmations take, where one skill in ten helps (measured on simulated sweeps)."""
 
@@ -153,7 +153,7 @@ class Pace:
     """The limit, in words."""
     hours: float
     model: str | None = None
-    """Of whom the limit is; `None` for the workers' own."""
+    """The model whose limit it is; `None` for the workers' own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +161,7 @@ class Paid:
     """How many evaluations a cap pays for."""
 
     key: str
-    """Of the manifest."""
+    """The key of the manifest."""
     cap: str
     """In words."""
     evaluations_expected: int

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, chdir, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from upskill.core.nouns.text import on_one_line
 from upskill.errors import EngineError, UsageError
@@ -45,31 +46,67 @@ class Lost:
     why: str
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Runs assignments and hands out one end for each, in any order. It may run one twice.
 
-    Open it first (`with`): until then it has no workers.
+    Open it first (`with`): until then it has no workers. Each kind of engine says how an assignment is begun, and how
+    its end is heard of.
     """
 
-    @property
-    def workers(self) -> int:
+    def __init__(self, *, workers: int = 0) -> None:
+        self.workers = workers
         """How many assignments run at the same time."""
-        ...
+        self._stopped = False
 
     def run(self, take: Take) -> Iterator[tuple[str, str | Lost]]:
         """The ends, each as soon as it is there: the job's id, with what the task returned or with `Lost`.
 
         `take` is asked again after each end. The iteration is over when nothing runs and `take` gives `None`.
         """
-        ...
+        running: dict[Any, str] = {}
+        asked_to_end = False
+        try:
+            while True:
+                while len(running) < self.workers and not self._stopped and (job := take()) is not None:
+                    identity, text = job
+                    running[self._begin(text)] = identity
+                if not running:
+                    return
+                if self._stopped and not asked_to_end:
+                    asked_to_end = True
+                    for one in running:
+                        self._interrupt(one)
+                for one, end in self._ended(running):
+                    yield running.pop(one), end
+        finally:
+            for one in running:  # whoever iterated has gone: nobody will hear of their end
+                self._kill(one)
 
     def stop(self) -> None:
         """Take no more, and ask the workers to end in good order. A signal handler may call it; it returns at once."""
-        ...
+        self._stopped = True
 
-    def __enter__(self) -> Self: ...
+    @abstractmethod
+    def _begin(self, text: str) -> Any:
+        """Begin an assignment; returns what stands for it while it runs."""
 
-    def __exit__(self, *error: object) -> None: ...
+    @abstractmethod
+    def _interrupt(self, one: Any) -> None:
+        """Ask one for its end."""
+
+    @abstractmethod
+    def _kill(self, one: Any) -> None:
+        """End one at once."""
+
+    @abstractmethod
+    def _ended(self, running: Mapping[Any, str]) -> Iterator[tuple[Any, str | Lost]]:
+        """Those that have ended, after waiting for a moment; none, where none has."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:  # noqa: B027 - most engines have nothing to let go of
+        pass
 
 
 NEW_HERE = "local"
@@ -82,20 +119,19 @@ _CONNECT_SECONDS = 10.0
 _LONGEST_REASON = 300
 
 
-class RayEngine:
+class RayEngine(Engine):
     """The workers of a cluster, by default as many as it has CPUs.
 
     Each runs in the environment of its node: its keys, its installed upskill.
     """
 
     def __init__(self, task: Task, *, address: str, workers: int | None = None) -> None:
+        super().__init__()
         require_token(address, os.environ)
         self._task = task
         self._address = address
         self._asked = workers
-        self._stopped = False
         self._open = ExitStack()
-        self.workers = 0
 
     def __enter__(self) -> Self:
         """Connect to the cluster. Raises `EngineError` where that is not possible."""
@@ -140,34 +176,21 @@ class RayEngine:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def run(self, take: Take) -> Iterator[tuple[str, str | Lost]]:
-        """The ends in the order in which they come."""
-        ray = _imported()
+    def _begin(self, text: str) -> Any:
         folder = str(Path.cwd()) if self._address == NEW_HERE else None
-        running: dict[Any, str] = {}
-        asked_to_end = False
-        try:
-            while True:
-                while len(running) < self.workers and not self._stopped and (job := take()) is not None:
-                    identity, text = job
-                    running[self._remote.remote(folder, self._task, text)] = identity
-                if not running:
-                    return
-                if self._stopped and not asked_to_end:
-                    asked_to_end = True
-                    for reference in running:
-                        ray.cancel(reference, force=False)
-                ready, _ = ray.wait(list(running), num_returns=1, timeout=_MOMENT_SECONDS)
-                for reference in ready:
-                    identity = running.pop(reference)
-                    yield identity, _end(ray, reference)
-        finally:
-            for reference in running:  # whoever iterated has gone: nobody will hear of their end
-                ray.cancel(reference, force=True)
+        return self._remote.remote(folder, self._task, text)
 
-    def stop(self) -> None:
-        """Take no more, and ask the workers to end in good order."""
-        self._stopped = True
+    def _interrupt(self, one: Any) -> None:
+        _imported().cancel(one, force=False)
+
+    def _kill(self, one: Any) -> None:
+        _imported().cancel(one, force=True)
+
+    def _ended(self, running: Mapping[Any, str]) -> Iterator[tuple[Any, str | Lost]]:
+        ray = _imported()
+        ready, _ = ray.wait(list(running), num_returns=1, timeout=_MOMENT_SECONDS)
+        for reference in ready:
+            yield reference, _end(ray, reference)
 
 
 def require_token(address: str, environment: Mapping[str, str]) -> None:
@@ -253,72 +276,56 @@ _GOODBYE_SECONDS = 10.0
 """A worker that has nothing to do ends in less."""
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """So many processes, each of which runs many jobs, one after the other.
 
     A process that dies takes one job with it, and no other.
     """
 
     def __init__(self, task: Task, *, workers: int) -> None:
-        self.workers = workers
+        super().__init__(workers=workers)
         self._task = f"{task.__module__}:{task.__qualname__}"
-        self._stopped = False
+        self._ends: SimpleQueue[tuple[_Worker, str | None]] = SimpleQueue()
+        self._idle: list[_Worker] = []
 
     def run(self, take: Take) -> Iterator[tuple[str, str | Lost]]:
         """The ends in the order in which they come."""
-        ends: SimpleQueue[tuple[_Worker, str | None]] = SimpleQueue()
-        idle: list[_Worker] = []
-        busy: dict[_Worker, str] = {}
-        asked_to_end = False
         try:
-            while True:
-                while len(busy) < self.workers and not self._stopped and (job := take()) is not None:
-                    identity, text = job
-                    busy[self._given(text, idle, ends)] = identity
-                if not busy:
-                    return
-                if self._stopped and not asked_to_end:
-                    asked_to_end = True
-                    for worker in busy:
-                        worker.interrupt()
-                try:
-                    worker, end = ends.get(timeout=_MOMENT_SECONDS)
-                except Empty:
-                    continue
-                if worker not in busy:  # it died with nothing to do
-                    continue
-                identity = busy.pop(worker)
-                if end is None or worker.jobs >= JOBS_PER_WORKER:
-                    worker.close()
-                else:
-                    idle.append(worker)
-                yield identity, worker.lost() if end is None else end
+            yield from super().run(take)
         finally:
-            for worker in busy:  # the caller has gone: nobody will hear of their end
-                worker.kill()
-            for worker in idle:
+            for worker in self._idle:
                 worker.close()
+            self._idle.clear()
 
-    def _given(self, text: str, idle: "list[_Worker]", ends: "SimpleQueue[tuple[_Worker, str | None]]") -> "_Worker":
+    def _begin(self, text: str) -> "_Worker":
         """A worker that has been given the job: one that has nothing to do and lives, or a new one."""
-        while idle:
-            worker = idle.pop()
+        while self._idle:
+            worker = self._idle.pop()
             if worker.give(text):
                 return worker
             worker.close()
-        worker = _Worker(self._task, ends)
+        worker = _Worker(self._task, self._ends)
         worker.give(text)
         return worker
 
-    def stop(self) -> None:
-        """Take no more, and ask the workers to end in good order."""
-        self._stopped = True
+    def _interrupt(self, one: "_Worker") -> None:
+        one.interrupt()
 
-    def __enter__(self) -> Self:
-        return self
+    def _kill(self, one: "_Worker") -> None:
+        one.kill()
 
-    def __exit__(self, *error: object) -> None:
-        pass
+    def _ended(self, running: "Mapping[_Worker, str]") -> "Iterator[tuple[_Worker, str | Lost]]":
+        try:
+            worker, end = self._ends.get(timeout=_MOMENT_SECONDS)
+        except Empty:
+            return
+        if worker not in running:  # it died with nothing to do
+            return
+        if end is None or worker.jobs >= JOBS_PER_WORKER:
+            worker.close()
+        else:
+            self._idle.append(worker)
+        yield worker, worker.lost() if end is None else end
 
 
 class _Worker:

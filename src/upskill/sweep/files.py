@@ -30,7 +30,7 @@ from upskill.core.settings.values import without_secrets
 from upskill.core.skills.skill_files import first_problem
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
-from upskill.sweep.objects import Objects
+from upskill.sweep.objects import open_objects
 from upskill.sweep.values import (
     JOB_ID,
     Assignment,
@@ -90,7 +90,7 @@ class SweepFolder:
     """What is kept of a sweep, in a local folder or a bucket."""
 
     def __init__(self, place: str) -> None:
-        self.objects = Objects(place)
+        self.objects = open_objects(place)
         self.place = without_secrets(place)
 
     def write_plan(self, plan: SweepPlan, jobs: Sequence[PlannedJob], refused: Iterable[Refused]) -> None:
@@ -242,7 +242,8 @@ class SweepFolder:
     def remove_trials(self, job: str) -> None:
         """Remove what attempts at a job kept while they ran: its result has it all."""
         for attempt, files in self.attempts(job).items():
-            self.objects.remove([f"attempts/{job}/{attempt}/{name}" for name in files if _TRIALS.fullmatch(name)])
+            for name in filter(_TRIALS.fullmatch, files):
+                self.objects.remove(f"attempts/{job}/{attempt}/{name}")
 
     def begun(self, job: str, attempt: str) -> AttemptBegun | None:
         name = f"attempts/{job}/{attempt}/begun.json"

@@ -4,7 +4,7 @@ import math
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from glob import has_magic, iglob
 from pathlib import Path
@@ -16,7 +16,7 @@ from upskill.core.nouns.skill import NEVER_PART_OF_A_SKILL, SKILL_FILE
 from upskill.core.nouns.text import on_one_line
 from upskill.core.settings import Origin, Settings, settings_from
 from upskill.errors import UsageError
-from upskill.sweep.values import JOB_SETTINGS, Caps, Logs
+from upskill.sweep.values import JOB_SETTINGS, Caps, Logs, SweepPlan
 
 MANIFEST_FORMAT: Literal["upskill.sweep/1"] = "upskill.sweep/1"
 MOST_BYTES = 10_000_000
@@ -24,8 +24,7 @@ _OWN_KEYS = ("format", "skills", "students", "groups", "runs", "confirm", "logs"
 _PLAN_SETTINGS = ("harness", "seed")
 _CAPS = tuple(one.name for one in fields(Caps))
 _LIMITS = tuple(one.name for one in fields(RateLimit))
-_SETTINGS = tuple(sorted(JOB_SETTINGS - {"store_days"}))
-"""A sweep has no cache: what was bought in its folder is not bought again anyway."""
+_SETTINGS = tuple(sorted(JOB_SETTINGS))
 KEYS = (*_OWN_KEYS, *_PLAN_SETTINGS, *_CAPS, *_SETTINGS)
 """Every key that a manifest may have."""
 
@@ -37,26 +36,18 @@ class Manifest:
     path: Path
     skills: tuple[str, ...]
     """Patterns of skill folders and names of lists (`.jsonl`), relative to the folder of the manifest."""
-    groups: tuple[tuple[str, ...], ...]
-    """Every model is in one of them."""
-    harness: str = "auto"
-    runs: int | None = None
-    """Repeats of each case in a fixed design; `None` for the sequential design."""
-    seed: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    caps: Caps = field(default_factory=lambda: Caps(max_cost=Settings().max_cost))
-    limits: Mapping[str, RateLimit] = field(default_factory=dict)
-    confirm: bool = True
-    logs: Logs = "failures"
+    plan: SweepPlan
+    """The plan, as far as the manifest says it: models are not looked for yet."""
 
     @property
     def students(self) -> tuple[str, ...]:
-        return tuple(student for group in self.groups for student in group)
+        return tuple(student for group in self.plan.groups for student in group)
 
     @property
     def values(self) -> Settings:
         """The settings of every evaluation of the sweep."""
-        named = {**self.settings, "models": self.students, "harness": self.harness, "seed": self.seed}
+        plan = self.plan
+        named = {**plan.settings, "models": self.students, "harness": plan.harness, "seed": plan.seed}
         values = settings_from(named, where=str(self.path)).values
         told = [name for name in named if name in ("base_url", "aliases")]
         said = {name: Origin(where=f"{name} in {self.path.name}") for name in told}
@@ -72,9 +63,9 @@ def read_manifest(path: Path) -> Manifest:
     if table.get("format") != MANIFEST_FORMAT:
         raise UsageError(f"{where}: `format` is not {MANIFEST_FORMAT}", hint=f'write format = "{MANIFEST_FORMAT}"')
     students = _names(table.get("students"), "students", example='students = ["haiku"]', where=where)
-    manifest = Manifest(
-        path=path,
-        skills=_skills(table.get("skills"), where=where),
+    skills = _skills(table.get("skills"), where=where)
+    plan = SweepPlan(
+        manifest=path.name,
         groups=_groups(table.get("groups", "all"), students, where=where),
         harness=table.get("harness", "auto"),
         runs=_runs(table.get("runs", "auto"), where=where),
@@ -85,6 +76,7 @@ def read_manifest(path: Path) -> Manifest:
         confirm=_confirm(table.get("confirm", True), where=where),
         logs=_logs(table.get("logs", "failures"), where=where),
     )
+    manifest = Manifest(path=path, skills=skills, plan=plan)
     _ = manifest.values  # says which value of which setting is wrong
     return manifest
 
@@ -275,8 +267,3 @@ def _listed(manifest: Manifest, path: Path, line: bytes, *, where: str) -> Liste
         case_file=path.parent / cases if isinstance(cases, str) else None,
         digest=digest if isinstance(digest, str) else None,
     )
-
-
-def with_folder(raw: str | None, listed: ListedSkill) -> str | None:
-    """Names the bytes of a skill that does not say its name: the name of its folder counts."""
-    return None if raw is None else f"{raw}/{listed.folder.absolute().name}"

@@ -10,12 +10,13 @@ import secrets
 import shutil
 import stat
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, BinaryIO, Concatenate, ParamSpec, TypeVar
 
 from upskill.core.nouns.text import on_one_line
 from upskill.core.settings.values import without_secrets
@@ -24,7 +25,7 @@ from upskill.errors import EngineError, UsageError
 
 MOST_OBJECT_BYTES = 300_000_000
 MOST_BYTES_AHEAD = 50_000_000
-"""Of an object that is fetched with others."""
+"""The most that is read of an object that is fetched with others."""
 AT_ONCE = 32
 """Objects that are fetched at the same time."""
 PROBE = "written-once"
@@ -37,35 +38,78 @@ _ODD = frozenset("\\:")
 T = TypeVar("T")
 
 
-class Objects:
-    """The objects below one place: a local path, or a URL."""
+P = ParamSpec("P")
 
-    def __init__(self, place: str) -> None:
+
+def open_objects(place: str) -> "Objects":
+    """The objects below a local path, or a URL."""
+    local = place.removeprefix("file://")
+    return _Url(place) if "://" in local else _Folder(Path(local).absolute(), place)
+
+
+Store = TypeVar("Store", bound="Objects")
+
+
+def _explained(work: Callable[Concatenate[Store, str, P], T]) -> Callable[Concatenate[Store, str, P], T]:
+    """The work on an object of a name, with every error of the operating system or the driver explained."""
+
+    @wraps(work)
+    def explained(self: Store, name: str, /, *arguments: P.args, **options: P.kwargs) -> T:
+        _require_name(name)
+        try:
+            return work(self, name, *arguments, **options)
+        except (EngineError, UsageError):
+            raise
+        except Exception as error:
+            # The driver of a store is foreign code with errors of its own. What is not one is a bug of ours.
+            if self.folder is not None and not isinstance(error, OSError):
+                raise
+            where = on_one_line(f"{self.place}/{name}")
+            why = on_one_line(without_secrets(_words(error, remote=self.folder is None)))
+            raise EngineError(f"{where}: cannot be read or written ({why})") from error
+
+    return explained
+
+
+class Objects(ABC):
+    """The objects below one place."""
+
+    def __init__(self, place: str, folder: Path | None) -> None:
         self.place = without_secrets(place)
         """For people."""
-        local = place.removeprefix("file://")
-        self.folder = None if "://" in local else Path(local).absolute()
+        self.folder = folder
         """The local folder; `None` for a URL."""
-        self._store: _Store = _Url(place) if self.folder is None else _Folder(self.folder)
 
+    @abstractmethod
     def create(self, name: str, data: bytes) -> bool:
         """Write an object that is not there yet. Returns whether this call wrote it.
 
         `False` need not mean that somebody else did: a request may have been sent twice after its answer was lost.
         """
-        return self._explained(name, lambda: self._store.create(name, data))
 
+    @abstractmethod
     def replace(self, name: str, data: bytes) -> None:
         """Write an object, whole or not at all, whether it is there or not."""
-        self._explained(name, lambda: self._store.replace(name, data))
 
+    @abstractmethod
     def upload(self, name: str, file: Path) -> None:
         """Write an object from a file that may be larger than memory, whether it is there or not."""
-        self._explained(name, lambda: self._store.upload(name, file))
 
+    @abstractmethod
     def read(self, name: str, *, most: int = MOST_OBJECT_BYTES) -> bytes | None:
         """The bytes of an object; `None` if it is not there. Raises where it has more than `most`."""
-        return self._explained(name, lambda: self._store.read(name, most))
+
+    @abstractmethod
+    def names(self, below: str) -> list[str]:
+        """The names of all objects below a name, sorted; none where there is no such folder."""
+
+    @abstractmethod
+    def folders(self, below: str) -> list[str]:
+        """The names of what lies directly below a name, without what is deeper; sorted."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove an object; a missing one is no error."""
 
     def read_all(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Many objects in their order, some fetched ahead. Skips missing ones."""
@@ -76,19 +120,6 @@ class Objects:
                     if data is not None:
                         yield name, data
 
-    def names(self, below: str) -> list[str]:
-        """The names of all objects below a name, sorted; none where there is no such folder."""
-        return self._explained(below, lambda: sorted(self._store.names(below)))
-
-    def folders(self, below: str) -> list[str]:
-        """The names of what lies directly below a name, without what is deeper; sorted."""
-        return self._explained(below, lambda: sorted(self._store.folders(below)))
-
-    def remove(self, names: Sequence[str]) -> None:
-        """Remove objects; a missing one is no error."""
-        for name in names:
-            self._explained(name, lambda name=name: self._store.remove(name))  # type: ignore[misc]
-
     def require_written_once(self) -> None:
         """Raise `UsageError` where an object can be written twice: then two workers could both claim a result."""
         self.create(PROBE, b"An object that can be written once.\n")
@@ -97,20 +128,6 @@ class Objects:
                 f"{self.place}: writes an object twice although it was asked to write it once",
                 hint="use a store with conditional writes (If-None-Match), or a local folder",
             )
-
-    def _explained(self, name: str, work: Callable[[], T]) -> T:
-        _require_name(name)
-        try:
-            return work()
-        except (EngineError, UsageError):
-            raise
-        except Exception as error:
-            # The driver of a store is foreign code with errors of its own. What is not one is a bug of ours.
-            if self.folder is not None and not isinstance(error, OSError):
-                raise
-            where = on_one_line(f"{self.place}/{name}")
-            why = on_one_line(without_secrets(_words(error, remote=self.folder is None)))
-            raise EngineError(f"{where}: cannot be read or written ({why})") from error
 
 
 def _require_name(name: str) -> None:
@@ -126,33 +143,17 @@ def _words(error: Exception, *, remote: bool) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
-class _Store(Protocol):
-    """Raises what its operating system or driver raises."""
-
-    def create(self, name: str, data: bytes) -> bool: ...
-
-    def replace(self, name: str, data: bytes) -> None: ...
-
-    def read(self, name: str, most: int) -> bytes | None: ...
-
-    def upload(self, name: str, file: Path) -> None: ...
-
-    def names(self, below: str) -> Iterator[str]: ...
-
-    def folders(self, below: str) -> Iterator[str]: ...
-
-    def remove(self, name: str) -> None: ...
-
-
-class _Folder:
+class _Folder(Objects):
     """Objects are files. A file is written beside its place, under a name that begins with a dot, and then named.
 
     The root is what a person named; below it no link is followed, and what is new is for its owner alone.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, place: str) -> None:
+        super().__init__(place, root)
         self._root = root
 
+    @_explained
     def create(self, name: str, data: bytes) -> bool:
         with self._below(name, make=True) as (path, folder):
             with suppress(FileNotFoundError):
@@ -173,9 +174,11 @@ class _Folder:
                     ) from None
         return True
 
+    @_explained
     def replace(self, name: str, data: bytes) -> None:
         self._replace(name, lambda file: file.write(data))
 
+    @_explained
     def upload(self, name: str, file: Path) -> None:
         with file.open("rb") as source:
             self._replace(name, lambda target: shutil.copyfileobj(source, target))
@@ -184,24 +187,30 @@ class _Folder:
         with self._below(name, make=True) as (path, folder), _beside(path, folder, write) as beside:
             os.replace(beside, _in(path, folder), src_dir_fd=folder, dst_dir_fd=folder)
 
-    def read(self, name: str, most: int) -> bytes | None:
+    @_explained
+    def read(self, name: str, *, most: int = MOST_OBJECT_BYTES) -> bytes | None:
         try:
             with self._below(name) as (path, folder):
                 return read_plain(path, most=most, folder=folder)
         except FileNotFoundError:
             return None
 
-    def names(self, below: str) -> Iterator[str]:
+    @_explained
+    def names(self, below: str) -> list[str]:
+        return sorted(self._names(below))
+
+    def _names(self, below: str) -> Iterator[str]:
         for name, is_folder in self._children(below):
             if not is_folder:
                 yield f"{below}/{name}"
             elif below.count("/") < _MOST_DEPTH:
-                yield from self.names(f"{below}/{name}")
+                yield from self._names(f"{below}/{name}")
             else:
                 raise not_plain(self._root / below / name)
 
-    def folders(self, below: str) -> Iterator[str]:
-        yield from (name for name, _ in self._children(below))
+    @_explained
+    def folders(self, below: str) -> list[str]:
+        return sorted(name for name, _ in self._children(below))
 
     def _children(self, below: str) -> list[tuple[str, bool]]:
         """What lies directly below a name, and whether it is a folder."""
@@ -218,6 +227,7 @@ class _Folder:
             return [(child.name, is_folder) for child, is_folder in found]
         return []
 
+    @_explained
     def remove(self, name: str) -> None:
         with suppress(FileNotFoundError), self._below(name) as (path, folder):
             os.unlink(_in(path, folder), dir_fd=folder)
@@ -272,7 +282,7 @@ def _beside(path: Path, folder: int | None, write: Callable[[BinaryIO], object])
             os.unlink(beside, dir_fd=folder)
 
 
-class _Url:
+class _Url(Objects):
     """Objects of a file system that fsspec knows."""
 
     def __init__(self, url: str) -> None:
@@ -284,9 +294,11 @@ class _Url:
         except (ImportError, ValueError) as error:
             raise UsageError(f"{without_secrets(url)}: cannot be opened ({on_one_line(str(error))})") from None
         _require_create(files, url)
+        super().__init__(url, None)
         self._files: Any = files
         self._root: str = root.rstrip("/")
 
+    @_explained
     def create(self, name: str, data: bytes) -> bool:
         for pause in (*_CONFLICT_PAUSES, None):
             try:
@@ -304,13 +316,16 @@ class _Url:
                 return True
         raise AssertionError("the last pause is None")
 
+    @_explained
     def replace(self, name: str, data: bytes) -> None:
         self._files.pipe_file(self._path(name), data)
 
+    @_explained
     def upload(self, name: str, file: Path) -> None:
         self._files.put_file(str(file), self._path(name))
 
-    def read(self, name: str, most: int) -> bytes | None:
+    @_explained
+    def read(self, name: str, *, most: int = MOST_OBJECT_BYTES) -> bytes | None:
         try:
             if int(self._files.size(self._path(name)) or 0) > most:
                 raise EngineError(on_one_line(f"{name}: has more than {most:,} bytes"))
@@ -318,18 +333,21 @@ class _Url:
         except FileNotFoundError:
             return None
 
-    def names(self, below: str) -> Iterator[str]:
+    @_explained
+    def names(self, below: str) -> list[str]:
         self._files.invalidate_cache()
-        for path in self._files.find(self._path(below)):
-            yield path[len(self._root) + 1 :]
+        return sorted(path[len(self._root) + 1 :] for path in self._files.find(self._path(below)))
 
-    def folders(self, below: str) -> Iterator[str]:
+    @_explained
+    def folders(self, below: str) -> list[str]:
         self._files.invalidate_cache()
-        with suppress(FileNotFoundError):
-            for path in self._files.ls(self._path(below), detail=False):
-                if name := path.rstrip("/")[len(self._path(below)) + 1 :]:
-                    yield name
+        try:
+            found = self._files.ls(self._path(below), detail=False)
+        except FileNotFoundError:
+            return []
+        return sorted(filter(None, (path.rstrip("/")[len(self._path(below)) + 1 :] for path in found)))
 
+    @_explained
     def remove(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self._files.rm_file(self._path(name))

@@ -1,6 +1,6 @@
 """Plans a sweep: finds its skills, names every evaluation by its content, and keeps what each needs. Asks no model.
 
-Ten thousand skills that have not changed are planned again from the bytes of their folders alone.
+Ten thousand skills that have not changed are planned again from the digests of their archives alone.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ from upskill.core.trials.judge import judge_endpoint
 from upskill.core.trials.trial_run import TrialLimits
 from upskill.errors import UsageError
 from upskill.sweep.files import SweepFolder
-from upskill.sweep.manifest import ListedSkill, Manifest, listed_skills, read_manifest, with_folder
-from upskill.sweep.skills import Archives, SkillPlanner, raw_digest
+from upskill.sweep.manifest import ListedSkill, Manifest, listed_skills, read_manifest
+from upskill.sweep.skills import Archives, Planned, SkillPlanner, found_digest
 from upskill.sweep.values import JOB_SETTINGS, Caps, PlannedBefore, PlannedJob, PlannedStudent, Refused, SweepPlan
 
 
@@ -71,14 +71,9 @@ def _script_of(endpoint: Endpoint) -> Path:
     return Path(endpoint.model.removeprefix("scripted/"))
 
 
-def basis_of(
-    manifest: Manifest,
-    students: Iterable[PlannedStudent],
-    endpoints: Mapping[str, Endpoint],
-    served: Mapping[str, ServedModel],
-) -> str:
+def basis_of(plan: SweepPlan, endpoints: Mapping[str, Endpoint], served: Mapping[str, ServedModel]) -> str:
     """The digest of all that decides, beside the skills themselves, which evaluations there are and what they take."""
-    harnesses = dict.fromkeys(choose_harness(manifest.harness, tools=tools) for tools in (False, True))
+    harnesses = dict.fromkeys(choose_harness(plan.harness, tools=tools) for tools in (False, True))
     prices = {
         name: None if (price := one.price) is None else [price.input_per_million, price.output_per_million]
         for name, one in endpoints.items()
@@ -86,16 +81,16 @@ def basis_of(
     return digest_of(
         {
             "upskill": version("upskill"),
-            "groups": manifest.groups,
-            "students": [[one.name, one.model, one.endpoint, one.served] for one in students],
+            "groups": plan.groups,
+            "students": [[one.name, one.model, one.endpoint, one.served] for one in plan.students],
             "windows": {name: served[name].window or one.window for name, one in endpoints.items()},
             "prices": prices,
-            "harness": manifest.harness,
+            "harness": plan.harness,
             "versions": [load_harness(name).version for name in harnesses],
             "agents": [agent_limits(TrialLimits(), name, agent_bin=None).setup.identity() for name in harnesses],
-            "runs": manifest.runs,
-            "seed": manifest.seed,
-            "settings": manifest.settings,
+            "runs": plan.runs,
+            "seed": plan.seed,
+            "settings": plan.settings,
         }
     )
 
@@ -141,26 +136,26 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
         progress.announce(line)
     served = {name: servers.probe(one, needs_key=False) for name, one in endpoints.items()}
     students = tuple(planned_student(one, served[name]) for name, one in endpoints.items())
-    basis = basis_of(manifest, students, endpoints, served)
+    made = replace(manifest.plan, students=students, made_at=datetime.now(UTC).isoformat(timespec="seconds"))
+    made = replace(made, basis=basis_of(made, endpoints, served))
     listed = listed_skills(manifest)
     with Archives(folder) as archives:
         planning = _Planning(
             manifest=manifest,
             planner=SkillPlanner(
                 settings=settings,
-                runs=manifest.runs,
+                runs=made.runs,
                 servers=servers,
                 served={one.name: one.served for one in students},
                 archives=archives,
             ),
-            known=_Known.read(folder, basis, archives),
+            known=_Known.read(folder, made.basis, archives),
         )
         for number, skill in enumerate(listed):
             progress.step("reading skills", number, len(listed))
             planning.add(skill)
     if not planning.jobs:
         raise _nothing_to_measure(manifest, planning.refused)
-    made = _plan(manifest, students, basis=basis)
     jobs = tuple(_with_earlier(planning.jobs.values(), folder))
     if planning.known.differs(made, jobs, planning.refused):
         folder.write_plan(made, jobs, planning.refused)
@@ -172,31 +167,8 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
         copies=tuple(planning.copies),
         endpoints=endpoints,
         concurrency=settings.concurrency,
-        notes=tuple(_notes(served)),
+        notes=tuple(note for one in served.values() for note in one.notes),
     )
-
-
-def _plan(manifest: Manifest, students: tuple[PlannedStudent, ...], *, basis: str) -> SweepPlan:
-    return SweepPlan(
-        manifest=manifest.path.name,
-        groups=manifest.groups,
-        students=students,
-        harness=manifest.harness,
-        runs=manifest.runs,
-        seed=manifest.seed,
-        settings=manifest.settings,
-        caps=manifest.caps,
-        limits=manifest.limits,
-        confirm=manifest.confirm,
-        logs=manifest.logs,
-        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        basis=basis,
-    )
-
-
-def _notes(served: Mapping[str, ServedModel]) -> Iterator[str]:
-    for one in served.values():
-        yield from one.notes
 
 
 def _nothing_to_measure(manifest: Manifest, refused: Sequence[Refused]) -> UsageError:
@@ -214,7 +186,7 @@ class _Known:
     plan: SweepPlan | None = None
     jobs: tuple[PlannedJob, ...] = ()
     refused: tuple[Refused, ...] = ()
-    by_raw: Mapping[str, tuple[list[PlannedJob], list[Refused]]] = field(default_factory=dict)
+    by_input: Mapping[str, tuple[list[PlannedJob], list[Refused]]] = field(default_factory=dict)
     """Nothing, where the conditions are others now."""
 
     @classmethod
@@ -222,22 +194,22 @@ class _Known:
         if not folder.has_plan():
             return cls()
         plan, jobs, refused = folder.plan(), folder.jobs(), folder.refused()
-        by_raw: dict[str, tuple[list[PlannedJob], list[Refused]]] = {}
+        by_input: dict[str, tuple[list[PlannedJob], list[Refused]]] = {}
         if plan.basis == basis:
             for job in jobs:
-                if job.raw and archives.has(job.input):
-                    by_raw.setdefault(job.raw, ([], []))[0].append(job)
+                if archives.has(job.input):
+                    by_input.setdefault(job.input, ([], []))[0].append(job)
             for one in refused:
-                if one.raw:
-                    by_raw.setdefault(one.raw, ([], []))[1].append(one)
-        return cls(plan=plan, jobs=tuple(jobs), refused=tuple(refused), by_raw=by_raw)
+                if one.input is not None:
+                    by_input.setdefault(one.input, ([], []))[1].append(one)
+        return cls(plan=plan, jobs=tuple(jobs), refused=tuple(refused), by_input=by_input)
 
-    def of(self, raw: str | None, group: tuple[str, ...]) -> tuple[PlannedJob | None, list[Refused]] | None:
-        """What was planned from these bytes for a group; `None` where nobody knows."""
-        if raw is None or raw not in self.by_raw:
+    def of(self, input: str | None, group: tuple[str, ...]) -> Planned | None:
+        """What was planned from this archive for a group; `None` where nobody knows."""
+        if input is None or input not in self.by_input:
             return None
-        jobs = [job for job in self.by_raw[raw][0] if set(job.students) <= set(group)]
-        refused = [one for one in self.by_raw[raw][1] if set(one.students) <= set(group)]
+        jobs = [job for job in self.by_input[input][0] if set(job.students) <= set(group)]
+        refused = [one for one in self.by_input[input][1] if set(one.students) <= set(group)]
         job = jobs[0] if jobs else None
         covered = [*(() if job is None else job.students), *(student for one in refused for student in one.students)]
         return (job, refused) if sorted(covered) == sorted(group) else None
@@ -262,10 +234,10 @@ class _Planning:
 
     def add(self, listed: ListedSkill) -> None:
         """Plan one skill on every group, or keep why that is not possible."""
-        raw = raw_digest(listed.folder, listed.case_file)
+        input = found_digest(listed)
         refused: list[Refused] = []
-        for group in self.manifest.groups:
-            job, why_not = self._known_before(raw, listed, group) or self.planner.plan(listed, group, raw=raw)
+        for group in self.manifest.plan.groups:
+            job, why_not = self.known.of(input, group) or self.planner.plan(listed, group, input=input)
             if why_not:
                 refused += (replace(one, skill=listed.skill) for one in why_not)
             if job is None:
@@ -280,17 +252,12 @@ class _Planning:
         if refused:
             self.refused += _once(refused, self.manifest.students)
 
-    def _known_before(
-        self, raw: str | None, listed: ListedSkill, group: tuple[str, ...]
-    ) -> tuple[PlannedJob | None, list[Refused]] | None:
-        return self.known.of(raw, group) or self.known.of(with_folder(raw, listed), group)
-
 
 def _once(refused: Sequence[Refused], students: tuple[str, ...]) -> Iterator[Refused]:
     """One line for a reason that holds for every model."""
     for one in refused:
-        same = [other for other in refused if other.why == one.why and not other.raw]
-        if one.raw or sorted(student for other in same for student in other.students) != sorted(students):
+        same = [other for other in refused if other.why == one.why and other.input is None]
+        if one.input is not None or sorted(student for other in same for student in other.students) != sorted(students):
             yield one
         elif one is same[0]:
             yield replace(one, students=())

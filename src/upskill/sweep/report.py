@@ -20,7 +20,7 @@ from upskill.report.formats import safe_cell
 from upskill.report.json_report import UnreadableResult, read_evaluation
 from upskill.sweep.budget import Amount
 from upskill.sweep.files import SweepFolder, result_name
-from upskill.sweep.objects import Objects
+from upskill.sweep.objects import open_objects
 from upskill.sweep.run import Attempts, Standing, read_standing
 from upskill.sweep.table import (
     RowState,
@@ -34,7 +34,7 @@ from upskill.sweep.values import JobSpending, PlannedJob, Row, SweepPlan, SweepR
 
 FILES = ("report.md", "table.csv", "answers.csv.gz")
 ANSWER_COLUMNS = ("evaluation", "skill", "model", *Row._fields[1:])
-"""Of `answers.csv.gz`. Later versions add columns at the end only."""
+"""The columns of `answers.csv.gz`. Later versions add columns at the end only."""
 CLOSE = 1e-9
 """How far a lift may be from the one that its answers give."""
 _MOST_SAID = 20
@@ -62,7 +62,7 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
     folder = SweepFolder(place)
     standing = read_standing(folder)
     where = f"{folder.place.rstrip('/')}/report" if out is None else out.as_posix()
-    target = folder.objects if out is None else Objects(str(out.absolute()))
+    target = folder.objects if out is None else open_objects(str(out.absolute()))
     with _scratch() as scratch:
         with gzip.open(scratch / "answers.csv.gz", "wt", compresslevel=3, encoding="utf-8", newline="") as file:
             read = _Results(folder, standing, csv.writer(file, lineterminator="\r\n").writerow)

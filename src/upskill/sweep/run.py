@@ -46,7 +46,7 @@ class Attempts:
     why: str | None = None
     """Why the last one that ended has no result."""
     verdicts: Mapping[str, str] = field(default_factory=dict)
-    """Of the last one that ended, by model."""
+    """The verdicts of the last one that ended, by model."""
     charged: Amount = Amount()  # noqa: RUF009 - frozen
 
 
@@ -145,7 +145,7 @@ class SweepStatus:
     students: tuple[str, ...]
     evaluations: Progressed
     confirmations: Progressed
-    """Of the winners that are known so far."""
+    """Those of the winners that are known so far."""
     confirmed: int
     """Pairs of a skill and a model: it helps, and a second evaluation with fresh answers says so too."""
     found_once: int
@@ -234,7 +234,7 @@ class SweepRun:
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
     """Everything that is known of this part, by id."""
     results: dict[str, ResultSummary] = field(default_factory=dict)
-    """Of this part, by id."""
+    """The results of this part, by id."""
     failed: dict[str, str] = field(default_factory=dict)
     """By id: why those that are not tried again now have no result."""
     stopped: Stopped | None = None
@@ -255,7 +255,7 @@ class SweepRun:
 
     @property
     def deaths(self) -> int:
-        """Of workers that had a job."""
+        """How often a worker died that had a job."""
         return self._losses.total()
 
     @property

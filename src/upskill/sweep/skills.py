@@ -1,8 +1,7 @@
-"""One skill of a sweep: the digest by which unchanged bytes are known again, the archive that a worker unpacks, and the
+"""One skill of a sweep: the archive that a worker unpacks, whose digest tells whether the skill has changed, and the
 job that measures it.
 """
 
-import hashlib
 import io
 import os
 import stat
@@ -17,85 +16,18 @@ from typing import TYPE_CHECKING, Self
 
 from upskill.core.models.preflight import Servers
 from upskill.core.nouns import PlannedTrial, digest_of
-from upskill.core.nouns.skill import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_FILE, shared_path_problem
+from upskill.core.nouns.skill import META_FILE, SKILL_FILE, shared_path_problem
 from upskill.core.nouns.text import on_one_line, shortened, whole_characters
 from upskill.core.settings import Settings
 from upskill.core.skills.skill_files import MOST_FILES, FoundFile, find_files, require_inside, skill_invalid
 from upskill.errors import EngineError, UpskillError, UsageError, WindowExceeded
 from upskill.redaction import redactor_from
 from upskill.sweep.files import SweepFolder, archive_digest, input_name
-from upskill.sweep.manifest import ListedSkill, with_folder
+from upskill.sweep.manifest import ListedSkill
 from upskill.sweep.values import PlannedJob, Refused
 
 if TYPE_CHECKING:
     from upskill.evaluation.prepare import PreparedEvaluation
-MOST_RAW_FILES = 2_000
-MOST_RAW_BYTES = 100_000_000
-_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-
-
-class _NoDigest(Exception):
-    """There is something else than files and folders, or too much."""
-
-
-def raw_digest(folder: Path, case_file: Path | None = None) -> str | None:
-    """The digest of all names and bytes in a folder, cases included, and of the bytes of a case file.
-
-    `None` where it has none: a link is in it, it cannot be read, or it is larger than a skill usually is.
-    """
-    reading = _Reading()
-    try:
-        if folder.is_symlink():
-            return None
-        reading.add_folder(str(folder), "")
-        if case_file is not None:
-            reading.add_file(str(case_file), "//")  # no name in a folder is like this
-    except (_NoDigest, OSError, UnicodeEncodeError):
-        return None
-    return reading.digest.hexdigest()
-
-
-class _Reading:
-    def __init__(self) -> None:
-        self.digest = hashlib.sha256()
-        self._files = 0
-        self._bytes = 0
-
-    def add_text(self, text: str) -> None:
-        data = text.encode("utf-8")
-        self.digest.update(b"%d:" % len(data))
-        self.digest.update(data)
-
-    def add_folder(self, folder: str, inside: str) -> None:
-        with os.scandir(folder) as children:
-            found = sorted((child.name, child.is_symlink(), child.is_dir(follow_symlinks=False)) for child in children)
-        for name, link, is_folder in found:
-            if name in NEVER_PART_OF_A_SKILL:
-                continue
-            if link:
-                raise _NoDigest
-            if is_folder:
-                self.add_folder(f"{folder}/{name}", f"{inside}{name}/")
-            else:
-                self.add_file(f"{folder}/{name}", f"{inside}{name}")
-
-    def add_file(self, path: str, inside: str) -> None:
-        self._files += 1
-        file = os.open(path, _OPEN)
-        try:
-            found = os.fstat(file)
-            self._bytes += found.st_size
-            if not stat.S_ISREG(found.st_mode) or self._files > MOST_RAW_FILES or self._bytes > MOST_RAW_BYTES:
-                raise _NoDigest
-            data = os.read(file, found.st_size + 1)
-            if len(data) != found.st_size:
-                raise _NoDigest  # it changes at this moment
-        finally:
-            os.close(file)
-        self.add_text(inside)
-        self.digest.update(b"x" if found.st_mode & stat.S_IXUSR else b"-")
-        self.digest.update(hashlib.sha256(data).digest())
-
 
 MOST_ARCHIVE_BYTES = 100_000_000
 """Every worker of a sweep reads an archive into memory."""
@@ -123,6 +55,14 @@ def archive_bytes(skill: Path, case_file: Path | None = None) -> bytes:
                 size += len(data)
                 tar.addfile(info, io.BytesIO(data))
         return buffer.getvalue()
+
+
+def found_digest(listed: ListedSkill) -> str | None:
+    """The digest of the archive of a skill as it is now; `None` where none can be made, which planning explains."""
+    try:
+        return archive_digest(archive_bytes(listed.folder, listed.case_file))
+    except UpskillError:
+        return None
 
 
 def extract_archive(data: bytes, into: Path) -> tuple[Path, Path | None]:
@@ -263,8 +203,11 @@ class SkillPlanner:
     """What each model was found to be."""
     archives: Archives
 
-    def plan(self, listed: ListedSkill, group: tuple[str, ...], *, raw: str | None) -> Planned:
-        """Read the skill and its cases, check them as every evaluation does, and keep the archive."""
+    def plan(self, listed: ListedSkill, group: tuple[str, ...], *, input: str | None) -> Planned:
+        """Read the skill and its cases, check them as every evaluation does, and keep the archive.
+
+        `input` is the digest of the archive as it was found; `None` where it could not be made.
+        """
         refused: list[Refused] = []
         try:
             try:
@@ -272,18 +215,16 @@ class SkillPlanner:
             except WindowExceeded:
                 fitting = tuple(student for student in group if self._fits(student, listed, refused))
                 if not fitting:
-                    return None, [replace(one, raw=raw or "") for one in refused]
+                    return None, [replace(one, input=input) for one in refused]
                 prepared = self._prepared(listed, fitting)
             archive = archive_bytes(listed.folder, listed.case_file)
-            name = prepared.experiment.skill.frontmatter.get("name")
-            key = raw if isinstance(name, str) and name.strip() else with_folder(raw, listed)
-            job = self._job(listed, prepared, input=archive_digest(archive), raw=key)
-            if raw_digest(listed.folder, listed.case_file) != raw:
+            if archive_digest(archive) != input:
                 raise UsageError("it changed while it was being read")
+            job = self._job(listed, prepared, input=input)
         except UpskillError as error:
             return None, [Refused(skill=listed.skill, why=_why(error, listed), students=group)]
         self.archives.keep(archive)
-        return job, [replace(one, raw=key or "") for one in refused]
+        return job, [replace(one, input=input) for one in refused]
 
     def _prepared(self, listed: ListedSkill, group: tuple[str, ...]) -> "PreparedEvaluation":
         # Reads, checks and renders: that takes a second to import, and a plan without changes needs none of it.
@@ -302,7 +243,7 @@ class SkillPlanner:
             return False
         return True
 
-    def _job(self, listed: ListedSkill, prepared: "PreparedEvaluation", *, input: str, raw: str | None) -> PlannedJob:
+    def _job(self, listed: ListedSkill, prepared: "PreparedEvaluation", *, input: str) -> PlannedJob:
         estimate = prepared.estimate
         unpriced = cost_at_most(prepared) is None
         return PlannedJob(
@@ -311,7 +252,6 @@ class SkillPlanner:
             name=prepared.experiment.skill.name,
             version=prepared.experiment.skill.digest,
             input=input,
-            case_file=None if listed.case_file is None else f"cases/{listed.case_file.name}",
             cases=len(prepared.experiment.plan.cases),
             students=tuple(student.name for student in prepared.experiment.plan.students),
             calls_expected=estimate.calls_expected,
@@ -320,7 +260,6 @@ class SkillPlanner:
             cost_at_most=cost_at_most(prepared),
             output_tokens_expected=estimate.output_tokens_expected,
             tokens_at_most=estimate.tokens_at_most,
-            raw=raw or "",
         )
 
 

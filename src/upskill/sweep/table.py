@@ -68,7 +68,7 @@ class TableRow:
     why: str | None = None
     """Why the state is no better: of `found once`, `invalid` and `not reached`."""
     first_lift: float | None = None
-    """Of the first evaluation, where the lift is that of the confirmation."""
+    """The lift of the first evaluation, where the lift is that of the confirmation."""
     cheapest_model: str | None = None
     """That does the skill's cases well enough, with the skill or without it; the same in all rows of the skill."""
     cheapest_with_skill: bool | None = None
@@ -167,7 +167,7 @@ def _ranks(intervals: Sequence[tuple[float, float]]) -> list[int | None]:
 MOST_ROWS = 24
 """A table of at most so many rows is shown whole; of a longer one these."""
 _SHARES: dict[RowState, int] = {"confirmed": 12, "found once": 5, "hurts": 4, "cheaper": 3}
-"""Of the rows that are shown of a long table; what one state leaves goes to the others."""
+"""Rows of each state that are shown of a long table; what one state leaves goes to the others."""
 _MOST_REASONS = 3
 _LONGEST_REASON = 200
 _GAP = 2

@@ -98,9 +98,7 @@ class PlannedJob:
     version: str
     """The digest of the skill."""
     input: str
-    """The digest of the archive that holds the skill and its cases."""
-    case_file: str | None = None
-    """Inside the archive; `None` for the cases in the skill folder."""
+    """The digest of the archive that holds the skill and its cases: while it is the same, nothing is planned again."""
     cases: int
     students: tuple[str, ...]
     calls_expected: int
@@ -111,9 +109,6 @@ class PlannedJob:
     output_tokens_expected: int = 0
     tokens_at_most: int | None = None
     """Input and output together, without the judge's."""
-    raw: str = ""
-    """The digest of the bytes that this was planned from: while it is the same, nothing is read again. Empty where it
-    cannot be told from the bytes."""
     earlier: tuple[str, ...] = ()
     """Ids of jobs of this folder that measured this skill before, in another version or under other conditions: their
     results may be looks at the same cases."""
@@ -167,8 +162,8 @@ class Refused:
     why: str
     students: tuple[str, ...] = ()
     """The models that cannot be asked about it; empty for all."""
-    raw: str = ""
-    """As of a job, where the reason is in the bytes alone."""
+    input: str | None = None
+    """The digest of its archive, where the reason is in that alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -250,12 +245,12 @@ class AttemptEnd:
     """How an attempt ended. An attempt that has none was killed: it is charged in full."""
 
     id: str
-    """Of the job."""
+    """The id of the job."""
     attempt: str
     done: bool
     """Whether the job has a result, by this attempt or by another."""
     spending: JobSpending = field(default_factory=JobSpending)
-    """Of this attempt alone."""
+    """What this attempt alone spent."""
     verdicts: Mapping[str, str] = field(default_factory=dict)
     """By student."""
     evaluation: Mapping[str, Any] | None = None
@@ -289,7 +284,7 @@ class Row(NamedTuple):
     calls: int
     cost: float | None
     family: str | None = None
-    """Of the case, where it names one."""
+    """The family of the case, where it names one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -311,9 +306,9 @@ class SweepResult:
     looks: tuple[Mapping[str, Any], ...] = ()
     """The lines of the ledger that this evaluation wrote."""
     spending: JobSpending
-    """Of this attempt alone."""
+    """What this attempt alone spent."""
     charged: JobSpending
-    """Of all attempts, each killed one with everything that was reserved for it."""
+    """What all attempts spent, each killed one everything that was reserved for it."""
     confirms: str | None = None
     finished_at: str
 

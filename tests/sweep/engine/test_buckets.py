@@ -10,7 +10,7 @@ from on_engine import Make
 from s3_servers import KEY, SECRET, moto, radosgw
 from sweep.engine.attempted import CASES, assert_nothing_was_lost, disturbed
 from upskill.errors import EngineError
-from upskill.sweep.objects import Objects
+from upskill.sweep.objects import open_objects
 
 pytestmark = pytest.mark.full
 
@@ -39,7 +39,7 @@ def place(url: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequ
 
 
 def test_an_object_is_created_once_by_whoever_comes_first(place: str, tmp_path: Path) -> None:
-    objects, others = Objects(place), Objects(place)
+    objects, others = open_objects(place), open_objects(place)
     objects.require_written_once()
     for number in range(10):
         name = f"results/{number}.json"
@@ -58,13 +58,14 @@ def test_an_object_is_created_once_by_whoever_comes_first(place: str, tmp_path: 
     assert objects.folders("attempts") == ["a"]
     sizes = {name: len(data) for name, data in objects.read_all(["attempts/a/b/large", "missing", "attempts/a/small"])}
     assert sizes == {"attempts/a/b/large": 12_000_000, "attempts/a/small": 0}
-    objects.remove(["attempts/a/b/large", "missing"])
+    for name in ("attempts/a/b/large", "missing"):
+        objects.remove(name)
     assert objects.names("attempts") == ["attempts/a/small"]
 
 
 def test_a_bucket_that_is_not_there_is_one_clear_line(place: str) -> None:
     with pytest.raises(EngineError, match=r"no-such-bucket/x/results/a: .*there is no such bucket") as caught:
-        Objects("s3://no-such-bucket/x").create("results/a", b"x")
+        open_objects("s3://no-such-bucket/x").create("results/a", b"x")
     assert caught.value.message.isprintable()
 
 

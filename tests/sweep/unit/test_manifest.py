@@ -7,7 +7,7 @@ import pytest
 from upskill.core.models.retrying import RateLimit
 from upskill.errors import SettingsError, UpskillError
 from upskill.sweep.manifest import Manifest, listed_skills, read_manifest
-from upskill.sweep.values import Caps
+from upskill.sweep.values import Caps, SweepPlan
 
 LEAST = 'format = "upskill.sweep/1"\nskills = ["registry/*/"]\nstudents = ["haiku", "org/model"]\n'
 
@@ -28,21 +28,24 @@ def test_the_example_of_the_documentation_is_read(tmp_path: Path) -> None:
     assert found == Manifest(
         path=tmp_path / "sweep.toml",
         skills=("registry/*/",),
-        groups=(("haiku",), ("org/model",)),
-        harness="chat",
-        runs=3,
-        seed=7,
-        settings={"base_url": "http://localhost:8080/v1", "temperature": 0},
-        caps=Caps(max_cost=500.0),
-        limits={"haiku": RateLimit(requests_per_minute=4000, output_tokens_per_minute=800000)},
-        confirm=False,
-        logs="none",
+        plan=SweepPlan(
+            manifest="sweep.toml",
+            groups=(("haiku",), ("org/model",)),
+            harness="chat",
+            runs=3,
+            seed=7,
+            settings={"base_url": "http://localhost:8080/v1", "temperature": 0},
+            caps=Caps(max_cost=500.0),
+            limits={"haiku": RateLimit(requests_per_minute=4000, output_tokens_per_minute=800000)},
+            confirm=False,
+            logs="none",
+        ),
     )
     assert found.values.base_url == "http://localhost:8080/v1"
 
 
 def test_what_is_not_said_has_the_default_of_every_command(tmp_path: Path) -> None:
-    found = _read(tmp_path, LEAST)
+    found = _read(tmp_path, LEAST).plan
     assert found.groups == (("haiku", "org/model"),)
     assert found.caps == Caps(max_cost=5.0)
     assert (found.confirm, found.logs, found.runs) == (True, "failures", None)

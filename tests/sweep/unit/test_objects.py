@@ -15,13 +15,13 @@ from fsspec.spec import AbstractFileSystem  # type: ignore[import-untyped]
 
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.sweep import objects as module
-from upskill.sweep.objects import Objects
+from upskill.sweep.objects import Objects, open_objects
 
 
 @pytest.fixture(params=["folder", "url"])
 def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Objects]:
     place = str(tmp_path / "place") if request.param == "folder" else f"memory://{secrets.token_hex(4)}/place"
-    yield Objects(place)
+    yield open_objects(place)
     MemoryFileSystem.store.clear()
     MemoryFileSystem.pseudo_dirs[:] = [""]
 
@@ -48,7 +48,8 @@ def test_objects_are_listed_read_replaced_and_removed(objects: Objects, tmp_path
     assert objects.folders("attempts") == ["a", "b"]
     wanted = ["attempts/b/1.jsonl", "missing", "attempts/a/x[1]*"]
     assert list(objects.read_all(wanted)) == [("attempts/b/1.jsonl", b"new"), ("attempts/a/x[1]*", b"large")]
-    objects.remove([*wanted, "missing too"])
+    for name in (*wanted, "missing too"):
+        objects.remove(name)
     assert objects.names("attempts") == ["attempts/a/deep/down"]
 
 
@@ -60,7 +61,7 @@ def test_many_objects_come_in_their_order(objects: Objects) -> None:
 
 
 def test_a_listing_is_whole_while_others_write(tmp_path: Path) -> None:
-    objects = Objects(str(tmp_path))
+    objects = open_objects(str(tmp_path))
     names = [f"results/{n:02}" for n in range(20)]
     for name in names:
         objects.create(name, b"")
@@ -81,7 +82,7 @@ def test_a_place_that_writes_once_says_so_every_time(objects: Objects) -> None:
 
 
 def test_half_written_files_are_no_objects(tmp_path: Path) -> None:
-    objects = Objects(str(tmp_path))
+    objects = open_objects(str(tmp_path))
     objects.create("results/a.json", b"x")
     (tmp_path / "results" / ".b.json.1234.tmp").write_bytes(b"half")
     assert objects.names("results") == ["results/a.json"]
@@ -93,7 +94,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    objects = Objects(str(tmp_path))
+    objects = open_objects(str(tmp_path))
     for write in (objects.create, objects.replace):
         with pytest.raises(EngineError, match=r"a\.json: cannot be read or written \(No space left on device\)"):
             write("results/a.json", b"x")
@@ -106,7 +107,7 @@ def test_a_file_system_without_hard_links_is_refused(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(os, "link", link)
     with pytest.raises(UsageError, match="without hard links"):
-        Objects(str(tmp_path)).require_written_once()
+        open_objects(str(tmp_path)).require_written_once()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -118,7 +119,7 @@ def test_neither_links_nor_pipes_are_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "results" / "pipe")
     for name in ("link", "pipe"):
         with pytest.raises(EngineError, match=name):
-            Objects(str(tmp_path)).read(f"results/{name}")
+            open_objects(str(tmp_path)).read(f"results/{name}")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_a_name_that_is_no_plain_name_is_refused(objects: Objects, tmp_path: Pat
         lambda: objects.read(name),
         lambda: objects.names(name),
         lambda: objects.folders(name),
-        lambda: objects.remove([name]),
+        lambda: objects.remove(name),
     ):
         with pytest.raises(EngineError, match="is not the name of an object"):
             use()
@@ -149,7 +150,7 @@ def test_nothing_is_done_through_a_link_to_a_folder(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     (place / "results").symlink_to(outside)
-    objects = Objects(str(place))
+    objects = open_objects(str(place))
     for use in (
         lambda: objects.create("results/a/y", b"x"),
         lambda: objects.replace("results/a/x", b"x"),
@@ -157,7 +158,7 @@ def test_nothing_is_done_through_a_link_to_a_folder(tmp_path: Path) -> None:
         lambda: objects.read("results/a/x"),
         lambda: objects.names("results"),
         lambda: objects.folders("results/a"),
-        lambda: objects.remove(["results/a/x"]),
+        lambda: objects.remove("results/a/x"),
     ):
         with pytest.raises(EngineError, match=r"results: cannot be read or written: it is a link"):
             use()
@@ -167,19 +168,19 @@ def test_nothing_is_done_through_a_link_to_a_folder(tmp_path: Path) -> None:
 def test_a_listing_has_a_depth(tmp_path: Path) -> None:
     (tmp_path / "results" / "/".join("abcdefghij")).mkdir(parents=True)
     with pytest.raises(EngineError, match="never creates there"):
-        Objects(str(tmp_path)).names("results")
+        open_objects(str(tmp_path)).names("results")
 
 
 def test_a_place_in_which_nothing_may_be_written_is_explained(tmp_path: Path) -> None:
     (tmp_path / "place").write_bytes(b"a file")
     with pytest.raises(EngineError, match="cannot be read or written"):
-        Objects(str(tmp_path / "place")).create("results/a", b"x")
+        open_objects(str(tmp_path / "place")).create("results/a", b"x")
 
 
 @pytest.mark.parametrize("url", ["nonsense://x/y", "looksfirst://x/y"])
 def test_places_that_cannot_write_once_are_refused_in_one_line(url: str) -> None:
     with pytest.raises(UpskillError) as caught:
-        Objects(url)
+        open_objects(url)
     assert caught.value.message.isprintable()
     assert url in caught.value.message
 
@@ -224,12 +225,12 @@ def _registered() -> None:
 
 def test_a_store_that_overwrites_is_refused() -> None:
     with pytest.raises(UsageError, match="writes an object twice"):
-        Objects("overwriting://bucket/x").require_written_once()
+        open_objects("overwriting://bucket/x").require_written_once()
 
 
 def test_what_a_store_answers_is_understood_without_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_CONFLICT_PAUSES", (0.0, 0.0))
-    objects = Objects("refusing://bucket/x")
+    objects = open_objects("refusing://bucket/x")
     _Refusing.statuses[:] = [409, 409, 412]
     assert not objects.create("a", b"x"), "somebody else wrote it meanwhile"
     _Refusing.statuses[:] = [409, 409, 409]
@@ -241,7 +242,7 @@ def test_a_bucket_that_is_not_there_is_named_so_whatever_the_driver_says(monkeyp
     def missing(*_: object, **__: object) -> None:
         raise FileNotFoundError(None)
 
-    objects = Objects("overwriting://bucket/x")
+    objects = open_objects("overwriting://bucket/x")
     monkeypatch.setattr(_Overwriting, "pipe_file", missing)
     with pytest.raises(EngineError, match=r"x/a: cannot be read or written \(there is no such bucket\)"):
         objects.replace("a", b"x")
@@ -249,6 +250,6 @@ def test_a_bucket_that_is_not_there_is_named_so_whatever_the_driver_says(monkeyp
 
 def test_errors_of_a_driver_are_one_line_without_secrets() -> None:
     with pytest.raises(EngineError, match="Unable to locate credentials") as caught:
-        Objects("refusing://bucket/x").create("a", b"x")
+        open_objects("refusing://bucket/x").create("a", b"x")
     assert caught.value.message.isprintable()
     assert "secret" not in caught.value.message

@@ -136,3 +136,27 @@ def test_names_of_a_hostile_archive_cannot_move_the_cursor(tmp_path: Path) -> No
     with pytest.raises(EngineError, match="does not belong") as caught:
         extract_archive(tar_of(("x\x1b[2J\n", b"", {})), tmp_path / "out")
     assert caught.value.message.isprintable()
+
+
+def test_every_change_of_names_bytes_cases_and_mode_is_another_archive(tmp_path: Path) -> None:
+    skill, cases = tmp_path / "skill", tmp_path / "cases.json"
+    (skill / "scripts").mkdir(parents=True)
+    (skill / "SKILL.md").write_text("text")
+    (skill / "scripts" / "run.sh").write_text("echo")
+    (skill / "skill_meta.json").write_text("{}")
+    cases.write_text("[]")
+    found = [archive_bytes(skill), archive_bytes(skill, cases)]
+    cases.write_text("[1]")
+    found.append(archive_bytes(skill, cases))
+    (skill / "skill_meta.json").write_text('{"cases": []}')
+    found.append(archive_bytes(skill))
+    (skill / "scripts" / "run.sh").chmod(0o755)
+    found.append(archive_bytes(skill))
+    (skill / "scripts" / "run.sh").rename(skill / "scripts" / "go.sh")
+    found.append(archive_bytes(skill))
+    (skill / "empty").write_text("")
+    found.append(archive_bytes(skill))
+    (skill / ".git").mkdir()
+    (skill / ".git" / "HEAD").write_text("x")
+    assert archive_bytes(skill) == found[-1], "what is never part of a skill changes nothing"
+    assert len(set(found)) == len(found)

@@ -1,14 +1,13 @@
 """The loop of a sweep: what is handed out, what becomes of a lost job, and what a run says it did not reach."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Self
 
 import pytest
 
 from made_sweeps import ATTEMPT
 from upskill.core.models.retrying import RateLimit
-from upskill.sweep.engines import Lost, Take
+from upskill.sweep.engines import Engine, Lost
 from upskill.sweep.files import SweepFolder, result_name, value_from_text, value_text
 from upskill.sweep.run import MOST_UNANSWERED, Shard, SweepRun, prepare_run, read_standing, run_sweep, shard_of
 from upskill.sweep.values import (
@@ -25,35 +24,29 @@ from upskill.sweep.values import (
 Worker = Callable[[Assignment], AttemptEnd | Lost]
 
 
-class OneAfterTheOther:
+class OneAfterTheOther(Engine):
     """An engine without processes: each assignment is answered by a function when its turn comes."""
 
     def __init__(self, work: Worker, *, workers: int = 2) -> None:
-        self.workers = workers
+        super().__init__(workers=workers)
         self.given: list[Assignment] = []
         self._work = work
-        self._stopped = False
 
-    def run(self, take: Take) -> Iterator[tuple[str, str | Lost]]:
-        running: list[Assignment] = []
-        while True:
-            while len(running) < self.workers and not self._stopped and (job := take()) is not None:
-                running.append(value_from_text(Assignment, job[1], where="here"))
-            if not running:
-                return
-            one = running.pop(0)
-            self.given.append(one)
-            end = self._work(one)
-            yield one.job.id, end if isinstance(end, Lost) else value_text(end)
+    def _begin(self, text: str) -> str:
+        return text
 
-    def stop(self) -> None:
-        self._stopped = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def _interrupt(self, one: str) -> None:
         pass
+
+    def _kill(self, one: str) -> None:
+        pass
+
+    def _ended(self, running: Mapping[str, str]) -> Iterator[tuple[str, str | Lost]]:
+        text = next(iter(running))
+        one = value_from_text(Assignment, text, where="here")
+        self.given.append(one)
+        end = self._work(one)
+        yield text, end if isinstance(end, Lost) else value_text(end)
 
 
 class Silent:

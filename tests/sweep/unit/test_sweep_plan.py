@@ -157,7 +157,7 @@ def test_what_has_not_changed_is_not_read_again(place: Place, monkeypatch: pytes
     make_skill(place.registry / "b", body="The port is 7415.")
     (place.registry / "a").rename(place.registry / "c")  # its text says its name, so it is the same skill
     second = place.plan()
-    assert read == ["b"]
+    assert read == ["b", "c"], "a folder with another name is read, and found to be the same"
     assert _ids(second)["registry/c"] == _ids(first)["registry/a"]
     assert place.folder.plan().made_at >= made_at
 
@@ -195,7 +195,7 @@ def test_the_archive_holds_the_skill_and_the_named_cases(place: Place, tmp_path:
     place.manifest(MANIFEST.replace('["registry/*/"]', '"all.jsonl"'))
     (job,) = place.plan().jobs
     skill, case_file = extract_archive(place.folder.input(job.input), tmp_path / "into")
-    assert (job.cases, job.case_file) == (1, "cases/own.json")
+    assert job.cases == 1
     assert case_file == tmp_path / "into" / "cases" / "own.json"
     assert (skill / "SKILL.md").read_bytes() == (place.registry / "a" / "SKILL.md").read_bytes()
 
