@@ -47,7 +47,7 @@ class FolderContents:
     """The files of a folder by path, with forward slashes, and everything else in it."""
 
     name: str
-    """Of the folder."""
+    """The name of the folder."""
     files: Files
     """What an agent gets."""
     digests: Mapping[str, str]

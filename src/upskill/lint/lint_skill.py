@@ -28,7 +28,7 @@ LIMITS = (
 )
 """What no finding and no lack of one can say."""
 MOST_BYTES = 1_000_000
-"""Of `SKILL.md` that are read. A longer one is a finding of the search for danger."""
+"""So much of `SKILL.md` is read. A longer one is a finding of the search for danger."""
 _IN_PRIVATE_FILES = frozenset({"invisible-characters", "control-characters", "out-of-sight", "secret"})
 """Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings.
 Evidence quotes nothing and an agent can open it, so every danger in it is a finding."""

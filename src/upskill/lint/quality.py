@@ -114,7 +114,7 @@ def _alike(one: Counter[str], other: Counter[str]) -> bool:
 
 
 MOST_BYTES = 200_000
-"""Of one file that are searched for paths."""
+"""So much of one file is searched for paths."""
 MOST_IN_ALL = 1_000_000
 _FOLDERS = ("references", "scripts", "assets")
 _LINK = re.compile(r"\]\(\s{0,3}<?(?P<path>[\w./%@+#?=&-]{1,300})[\s)>]")

@@ -21,7 +21,7 @@ from upskill.core.skills.markdown import Fence, with_fences
 from upskill.lint.rules import MOST_BODY_LINES, MOST_BODY_TOKENS, MOST_HEAD_CHARACTERS, finding
 
 MOST_BODY_CHARACTERS = 100_000
-"""Of a longer body only so much is searched."""
+"""So much of a longer body is searched."""
 _MOST_DEPTH = 10
 _FENCE = re.compile(r"---[ \t]*\Z")
 _UNQUOTED = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s'\"|>&*!%@`\[{#].*)\Z")
@@ -42,11 +42,11 @@ class Field:
     line: int
     kind: ValueKind
     text: str = ""
-    """Of a text."""
+    """The value, where it is a text."""
     other_type: bool = False
     """Whether most YAML readers take this text for a number, a date, a truth value or nothing."""
     inner: tuple["Field", ...] = ()
-    """Of a table: its keys. Of a list: its items, without keys."""
+    """The keys of a table, or the items of a list, which have no keys."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

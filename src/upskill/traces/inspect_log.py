@@ -32,7 +32,7 @@ END = "submit"
 ATTACHED = "attachment://"
 ZSTANDARD_METHOD = 93
 LOCAL_HEADER = struct.Struct("<4s22xHH")
-"""Of an entry: its mark, then far behind it how long the name and the extra field are."""
+"""The head of an entry: its mark, then far behind it how long the name and the extra field are."""
 RIGHT, WRONG = ("C", 1, True), ("I", "N", 0, False)
 
 

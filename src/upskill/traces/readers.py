@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from upskill.errors import UsageError
-from upskill.traces import chats, claude_code, codex, cursor, gemini_cli, inspect_log, opencode, spans
+from upskill.traces import chats, claude_code, codex, coding_agents, inspect_log, spans
 from upskill.traces.recording import (
     LONGEST_LINE,
     LOOKED_AT,
@@ -63,15 +63,15 @@ def _cleaned(recording: Recording, block: list[str]) -> Iterator[str]:
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
-        opencode.EXPORT,
+        coding_agents.OPENCODE,
         inspect_log.READER,
         codex.ROLLOUT,
         codex.EXEC,
-        gemini_cli.READER,
-        cursor.STREAM,
+        coding_agents.GEMINI,
+        coding_agents.CURSOR,
         claude_code.STREAM,
         claude_code.READER,
-        opencode.RUN,
+        coding_agents.OPENCODE_RUN,
         spans.OPENINFERENCE,
         spans.OTEL,
         chats.RESPONSES_READER,

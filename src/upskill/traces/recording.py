@@ -113,7 +113,7 @@ RATIO = 100
 LEAST_ALLOWED = 16 * MEGABYTE
 SECONDS = 10.0
 SECONDS_PER_MEGABYTE = 20.0
-"""Of the file on disk, in CPU time: several times what recordings of that size take."""
+"""CPU time for each megabyte on disk: several times what recordings of that size take."""
 
 
 class UnpackingBudget:
@@ -192,7 +192,7 @@ LONGEST_LINE = 20 * MEGABYTE
 """A picture of the largest size agents send, written twice, takes 14."""
 LARGEST_DOCUMENT = 96 * MEGABYTE
 MOST_BRACKETS = 4_000_000
-"""Of a JSON document: each pair is a list or an object, and an empty one takes thirty times its characters."""
+"""Brackets of a JSON document: each pair is a list or an object, and an empty one takes thirty times its characters."""
 LARGEST_UNPACKED = 4_000 * MEGABYTE
 WHOLE_OUTPUTS = 16 * MEGABYTE
 """Up to this size outputs keep `OBSERVED` characters each; above it fewer in proportion: the trace stays small."""

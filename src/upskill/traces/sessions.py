@@ -16,11 +16,12 @@ from typing import Any
 
 from upskill import processes
 from upskill.errors import UpskillError, UsageError
-from upskill.traces import claude_code, codex, gemini_cli, opencode
+from upskill.traces import claude_code, codex, coding_agents
 from upskill.traces.recording import Recording, at, items, mapping, objects, parsed, string
 
 AGENTS: Mapping[str, str] = {
-    reader.name: reader.title for reader in (claude_code.READER, codex.ROLLOUT, gemini_cli.READER, opencode.EXPORT)
+    reader.name: reader.title
+    for reader in (claude_code.READER, codex.ROLLOUT, coding_agents.GEMINI, coding_agents.OPENCODE)
 }
 """The agents whose sessions are looked for, by the name that is typed, with the name that is shown."""
 SHORT_NAMES: Mapping[str, str] = {"claude": "claude-code", "gemini": "gemini-cli"}
@@ -168,7 +169,7 @@ _STORES = (
         belongs=lambda path, here: here.is_named(_first_value(path, _codex_folder)),
     ),
     _Store(
-        agent=gemini_cli.READER.name,
+        agent=coding_agents.GEMINI.name,
         variable="GEMINI_CLI_HOME",
         default="",
         below=".gemini/tmp",

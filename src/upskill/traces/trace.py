@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Source = Literal["person", "agent", "harness"]
-"""Who spoke: a person; the model at work; or the program around it, whatever role it wrote under."""
+"""The speaker: a person; the model at work; or the program around it, whatever role it wrote under."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from upskill.core.skills.markdown import Fence, fence_after
 from upskill.lint.rules import RULES, TABLE
 
 MOST_CHARACTERS = 100_000
-"""Of a longer file only so much is searched; the file itself is a finding then."""
+"""So much of a longer file is searched; the file itself is a finding then."""
 MOST_IN_ALL = 500_000
 """Characters that are searched of all files together; what is left out is a finding."""
 _PROSE = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html", ".htm", ".svg", ".xml")

@@ -4,14 +4,14 @@ Subagents stand where they were started, so that an edit by one can be the fix o
 """
 
 import difflib
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from upskill.traces.digesting import shell
 from upskill.traces.excerpt import Generalise, error_line, generalising, one_line, plain, shortened, sounds_failed
+from upskill.traces.recording import first_string, objects, parsed, string
 from upskill.traces.trace import Call, Observation, Place, Step, Subtrace, Trace
 
 State = Literal["failed", "looks failed", "passed", "unknown"]
@@ -252,10 +252,8 @@ def path_in(arguments: str) -> str | None:
     if found:
         return (found.group(1) or found.group(2)).strip()
     given = _parsed(arguments)
-    changes = given.get("changes")
-    first = changes[0] if isinstance(changes, list) and changes else None
-    named = [*(given.get(name) for name in _PATHS), first.get("path") if isinstance(first, dict) else None]
-    return next((path for path in named if isinstance(path, str) and path), None)
+    changes = objects(given.get("changes"))
+    return first_string(given, *_PATHS) or (string(changes[0].get("path")) if changes else "") or None
 
 
 def changed_lines(arguments: str) -> Iterator[str]:
@@ -264,9 +262,8 @@ def changed_lines(arguments: str) -> Iterator[str]:
         yield from (row for row in arguments.split("\n") if row[:1] in "+-" and not row.startswith(("+++", "---")))
         return
     given = _parsed(arguments)
-    edits = given.get("edits")
-    pieces = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [given]
-    pairs = [(_first_text(piece, _OLD), _first_text(piece, _NEW)) for piece in pieces[:20]]
+    pieces = objects(given["edits"]) if isinstance(given.get("edits"), list) else [given]
+    pairs = [(first_string(piece, *_OLD), first_string(piece, *_NEW)) for piece in pieces[:20]]
     if not any(old or new for old, new in pairs):
         yield arguments
     for old, new in pairs:
@@ -276,18 +273,11 @@ def changed_lines(arguments: str) -> Iterator[str]:
         yield from (row for row in rows if not row.startswith(("---", "+++", "@@")))
 
 
-def _first_text(piece: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return next((value for name in names if isinstance(value := piece.get(name), str)), "")
-
-
-def _parsed(arguments: str) -> Mapping[str, Any]:
+def _parsed(arguments: str) -> dict[str, Any]:
     """The object; where it was cut, what can still be seen of it."""
     if not arguments.lstrip().startswith("{"):
         return {}
-    try:
-        whole = json.loads(arguments)
-    except (ValueError, RecursionError):
-        whole = None
+    whole = parsed(arguments)
     if isinstance(whole, dict):
         return whole
     found = {}

@@ -210,7 +210,7 @@ _WORDS: dict[FindingKind, tuple[str, str]] = {
 
 
 LATER_TASK_POINTS = 5.0
-"""Of the task of every trace but the first: many traces may share a source."""
+"""Points of the task of every trace but the first: many traces may share a source."""
 _FOOTER = 40
 _HEADING = 12
 
