@@ -9,9 +9,10 @@ from skill_corpus.entries import bad_skills, good_skills
 from upskill.core.nouns import Files
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import MOST_CHARACTERS, NAME_RULE
+from upskill.core.skills.skill_files import UnusualEntry
 from upskill.core.skills.skills import shipped_skills
 from upskill.lint.dangers.search import FINDERS
-from upskill.lint.folder import FolderContents, UnusualEntry
+from upskill.lint.folder import FolderContents
 from upskill.lint.lint_skill import Catalogue, OtherSkill, lint_skill, written_findings
 from upskill.lint.quality import says_when
 from upskill.lint.rules import (

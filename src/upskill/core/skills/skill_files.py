@@ -9,9 +9,8 @@ import math
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -100,6 +99,7 @@ MOST_FILES = 10_000
 MOST_BYTES = 1_000_000_000
 MOST_DEPTH = 20
 MOST_PROBLEMS = 100
+MOST_UNUSUAL = 1_000
 _EVIDENCE_MARK = b'"upskill.evidence/'
 _HEAD_BYTES = 200
 
@@ -111,10 +111,23 @@ class FoundFile(NamedTuple):
     source: Path
 
 
+class UnusualEntry(NamedTuple):
+    """Something in a folder that is not an ordinary file of a skill."""
+
+    path: str
+    kind: str
+    """The id of the rule of `lint` about it."""
+    detail: str = ""
+    """The target of a link, or why it cannot be read."""
+    problem: str = ""
+    """Why it keeps a skill from being used; empty where it does not."""
+
+
 def find_files(root: Path, problems: list[str]) -> list[FoundFile]:
     """All files of a skill, sorted by name. `root` must be resolved; what is refused is told in `problems`."""
-    walk = _Walk(root=root, problems=problems)
-    walk.enter(root, PurePosixPath(), frozenset({root}))
+    walk = FolderWalk(root)
+    walk.enter(root, (), frozenset({root}))
+    problems += walk.problems
     problems += [
         f"{path}: differs from {other} only by case, which not every file system supports"
         for other, path in name_clashes(file.path for file in walk.found)
@@ -135,77 +148,121 @@ def describe(file: FoundFile, problems: list[str]) -> SkillFile:
     return SkillFile(path=file.path, size=info.st_size, sha256=sha256, executable=executable)
 
 
-@dataclass(slots=True)
-class _Walk:
-    root: Path
-    problems: list[str]
-    found: list[FoundFile] = field(default_factory=list)
-    entries: int = 0
-    total_bytes: int = 0
+class FolderWalk:
+    """Looks at everything in the folder of a skill, whatever it is, and reads nothing."""
 
-    def enter(self, folder: Path, inside: PurePosixPath, above: frozenset[Path]) -> None:
+    def __init__(self, root: Path, *, private: bool = False) -> None:
+        """`root` must be resolved. With `private`, cases, provenance and evidence are found, too."""
+        self.root = root
+        self.found: list[FoundFile] = []
+        self.unusual: list[UnusualEntry] = []
+        self.entries = 0
+        self.total_bytes = 0
+        self._private = private
+
+    @property
+    def problems(self) -> list[str]:
+        """What keeps the skill from being used, a line each."""
+        return [f"{one.path}: {one.problem}" for one in self.unusual if one.problem]
+
+    def enter(self, folder: Path, inside: tuple[str, ...], above: frozenset[Path]) -> None:
         """Look at everything in a folder, which is a real path. `above` are the folders on the way here."""
-        if len(inside.parts) > MOST_DEPTH:
-            self.problems.append(f"{inside}: nested more than {MOST_DEPTH} folders deep")
+        if len(inside) > MOST_DEPTH:
+            self.note(inside, "nested-folders", problem=f"nested more than {MOST_DEPTH} folders deep")
             return
         try:
             with os.scandir(folder) as children:
                 names = sorted(child.name for child in islice(children, MOST_FILES + 1))
         except OSError as error:
-            self.problems.append(f"{inside}: cannot be listed ({error.strerror})")
+            why = error.strerror or ""
+            self.note(inside, "cannot-be-read", why, problem=f"cannot be listed ({why})")
             return
+        self.entries += len(names)
+        self.require_bounds()
         for name in names:
-            self.entries += 1
-            self._require_bounds()
-            hidden = not inside.parts and name.casefold() in NOT_FOR_STUDENTS
-            if not hidden and name not in NEVER_PART_OF_A_SKILL:
+            here = (*inside, name)
+            if name in NEVER_PART_OF_A_SKILL:
+                if (folder / name).is_dir():
+                    self.note(here, "skipped-folder")
+            elif self._private or inside or name.casefold() not in NOT_FOR_STUDENTS:
                 try:
-                    self._look_at(folder / name, inside / name, above)
+                    self._look_at(folder / name, here, above)
                 except OSError as error:
-                    self.problems.append(f"{inside / name}: {_why(error)}")
+                    self._note_error(here, error)
 
-    def _look_at(self, path: Path, inside: PurePosixPath, above: frozenset[Path]) -> None:
+    def _look_at(self, path: Path, inside: tuple[str, ...], above: frozenset[Path]) -> None:
         if whole_characters(path.name) != path.name:
-            self.problems.append(f"{inside}: the name is not UTF-8")
+            self.note(inside, "file-name-not-utf8", problem="the name is not UTF-8")
             return
-        real = path
-        if path.is_symlink():
-            real = Path(os.path.realpath(path))
-            if refusal := self._refusal(path, real):
-                self.problems.append(f"{inside}: {refusal}")
+        info, real, target = path.lstat(), path, ""
+        if stat.S_ISLNK(info.st_mode):
+            target, real = str(path.readlink()), Path(os.path.realpath(path))
+            if self._refuses_link(real, inside, target):
                 return
-        info = real.stat()
+            try:
+                info = real.lstat()
+            except OSError as error:
+                self._note_error(inside, error, target)
+                return
+            if stat.S_ISLNK(info.st_mode):
+                self.note(inside, "circular-link", target, problem="a link to itself")
+                return
         if stat.S_ISDIR(info.st_mode):
             if real in above:
-                self.problems.append(f"{inside}: a link to a folder that contains it")
+                self.note(inside, "circular-link", target, problem="a link to a folder that contains it")
             else:
                 self.enter(real, inside, above | {real})
         elif stat.S_ISREG(info.st_mode):
             self.total_bytes += info.st_size
-            self._require_bounds()
-            self.found.append(FoundFile(str(inside), real))
+            self.require_bounds("/".join(inside), info.st_size)
+            if info.st_nlink > 1:
+                self.note(inside, "hard-link", f"{info.st_nlink:,} names")
+            self.found.append(FoundFile("/".join(inside), real))
         else:
-            self.problems.append(f"{inside}: not a file or a folder")
+            self.note(inside, "special-file", _kind_of(info.st_mode), problem="not a file or a folder")
 
-    def _refusal(self, link: Path, real: Path) -> str | None:
-        """Why a link is not followed; `None` if it may be."""
-        if not real.is_relative_to(self.root):
-            return f"a link to a place outside the skill ({link.readlink()})"
-        parts = real.relative_to(self.root).parts
-        if parts and parts[0].casefold() in NOT_FOR_STUDENTS:
+    def _refuses_link(self, real: Path, inside: tuple[str, ...], target: str) -> bool:
+        """Whether the target of a link is not looked at; then that is noted."""
+        parts = real.relative_to(self.root).parts if real.is_relative_to(self.root) else None
+        if parts is None:
+            problem = f"a link to a place outside the skill ({target})"
+            self.note(inside, "link-out-of-folder", target, problem=problem)
+        elif parts and parts[0].casefold() in NOT_FOR_STUDENTS and inside[0].casefold() not in NOT_FOR_STUDENTS:
             what = "evidence" if parts[0].casefold() in EVIDENCE_FILES else "cases"
-            return f"a link to the {what}, which models must not see"
-        if not NEVER_PART_OF_A_SKILL.isdisjoint(parts):
-            return f"a link to a file that is not part of the skill ({link.readlink()})"
-        return None
+            self.note(inside, "link-to-cases", target, problem=f"a link to the {what}, which models must not see")
+        elif not NEVER_PART_OF_A_SKILL.isdisjoint(parts):
+            problem = f"a link to a file that is not part of the skill ({target})"
+            self.note(inside, "link-to-skipped-folder", target, problem=problem)
+        else:
+            return False
+        return True
 
-    def _require_bounds(self) -> None:
+    def require_bounds(self, file: str = "", size: int = 0) -> None:
+        """Raise `SkillInvalid` where the folder is too large, or the file that was found last."""
         if self.entries > MOST_FILES or self.total_bytes > MOST_BYTES:
             raise skill_invalid(
                 f"{self.root.name}: this folder is too large for a skill",
                 [*self.problems, f"more than {MOST_FILES:,} files and folders, or {MOST_BYTES // 1_000_000:,} MB"],
                 hint="check the folder; a skill usually has only a few files",
             )
+
+    def note(self, inside: tuple[str, ...], kind: str, detail: str = "", *, problem: str = "") -> None:
+        """Add what is not an ordinary file; of very many, the first ones."""
+        if len(self.unusual) < MOST_UNUSUAL:
+            self.unusual.append(UnusualEntry("/".join(inside) or ".", kind, detail, problem))
+
+    def _note_error(self, inside: tuple[str, ...], error: OSError, target: str = "") -> None:
+        why = error.strerror or ""
+        if error.errno == errno.ENOENT:
+            self.note(inside, "broken-link", target or why, problem="a broken link")
+        elif error.errno == errno.ELOOP:
+            self.note(inside, "circular-link", why, problem="a link to itself")
+        else:
+            self.note(inside, "cannot-be-read", why, problem=f"cannot be read ({why})")
+
+
+def _kind_of(mode: int) -> str:
+    return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
 def foreign_evidence(root: Path) -> str | None:
@@ -217,14 +274,6 @@ def foreign_evidence(root: Path) -> str | None:
         return CARD_FILE if (root / CARD_FILE).is_file() else None
     except EngineError:
         return EVIDENCE_FILE
-
-
-def _why(error: OSError) -> str:
-    if error.errno == errno.ENOENT:
-        return "a broken link"
-    if error.errno == errno.ELOOP:
-        return "a link to itself"
-    return f"cannot be read ({error.strerror})"
 
 
 def require_inside(folder: Path, path: Path) -> None:
