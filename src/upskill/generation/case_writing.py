@@ -120,7 +120,7 @@ def write_cases(
 
 
 _Request = tuple[Batch, Callable[..., Question]]
-"""Whom to ask again, and the question, once the tasks that are there are known."""
+"""A batch to ask for again, and the question, once the tasks that are there are known."""
 
 
 class _GoodCase(NamedTuple):

@@ -360,9 +360,9 @@ def prove_description(
     )
     hurt = [one for one in comparisons if one.verdict == "hurts" or one.worse]
     proven = cut_short is None and any(one.better for one in comparisons) and not hurt
-    reason = comparisons[0].sentence if len(comparisons) == 1 else _of_several(comparisons)
-    if not comparisons:
-        reason = "nothing was measured"
+    reason = "nothing was measured"
+    if comparisons:
+        reason = comparisons[0].sentence if len(comparisons) == 1 else _of_several(comparisons)
     if earlier:
         reason += f" (stricter threshold: {ordinal(len(earlier) + 1)} look at these prompts)"
     if cut_short is not None:

@@ -1,4 +1,4 @@
-"""Asks a teacher for trigger prompts, and has each labelled again by who has not seen the label that was meant.
+"""Asks a teacher for trigger prompts, and has each labelled again without sight of the label that was meant.
 
 A prompt is kept if the rules of its kind hold and both labels agree. The same replies give the same prompts.
 """
@@ -78,16 +78,15 @@ def write_trigger_prompts(
     skill: Skill,
     ask: Ask,
     *,
-    review: Ask | None = None,
     counts: TriggerCounts = TriggerCounts(),  # noqa: B008 - frozen
     progress: Progress = SILENT,
     clean: Clean = clean_by_patterns,
 ) -> WrittenPrompts:
     """Prompts of both kinds for a skill. Raises `TeacherUnusable` where there is not one of a kind.
 
-    `review` is asked for the labels, by default the writer itself, in a question that does not hold the labels meant.
+    The writer is asked for the labels again, in a question that does not hold the labels meant.
     """
-    writer = _PromptWriter(skill=skill, ask=ask, review=review or ask, counts=counts, clean=clean)
+    writer = _PromptWriter(skill=skill, ask=ask, counts=counts, clean=clean)
     for attempt in range(REWRITES + 1):
         missing = sum(writer.missing.values())
         if not missing:
@@ -103,7 +102,6 @@ def write_trigger_prompts(
 class _PromptWriter:
     skill: Skill
     ask: Ask
-    review: Ask
     counts: TriggerCounts
     clean: Clean
     good: list[TriggerPrompt] = field(default_factory=list)
@@ -168,10 +166,10 @@ class _PromptWriter:
         return usable
 
     def _agreed(self, new: Sequence[TriggerPrompt]) -> list[TriggerPrompt]:
-        """Those that get the label that was meant from who has not seen it, in an order that tells nothing."""
+        """Those that get the label that was meant again without sight of it, in an order that tells nothing."""
         shuffled = sorted(new, key=lambda one: one.digest)
         parts = [shuffled[at : at + MOST_LABELLED] for at in range(0, len(shuffled), MOST_LABELLED)]
-        answers = ask_for_each(self.review, [review_question(self.skill, part) for part in parts], _labels)
+        answers = ask_for_each(self.ask, [review_question(self.skill, part) for part in parts], _labels)
         labels: dict[str, bool] = {}
         for part, answer in zip(parts, answers, strict=True):
             if isinstance(answer, UnusableAnswer):

@@ -115,7 +115,7 @@ class EvidenceResult:
     """The model that judged answers; `None` without a judge."""
     sandbox: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Of upskill, the engine and Python."""
+    """The versions of upskill, the engine and Python."""
     finished_at: str
     """UTC."""
 

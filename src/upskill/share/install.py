@@ -158,10 +158,10 @@ class InstallRecord:
     """The version that wrote it."""
     name: str
     digest: str
-    """Of the skill, as `upskill eval` and `evidence.json` have it."""
+    """The digest of the skill, as `upskill eval` and `evidence.json` have it."""
     files: Mapping[str, str]
     folders_made: int = 0
-    """Of the folders above, the innermost first."""
+    """How many of the folders above, the innermost first."""
 
 
 _RECORD = TypeAdapter(InstallRecord)

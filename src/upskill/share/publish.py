@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,24 @@ _MOST_NAME = 64
 _MOST_LISTED = 500
 _INDENT = re.compile(rb"\n([ \t]{1,8})\S")
 _HERE = "./"
+BEGIN = "<!-- upskill: list of skills, written by `upskill publish` -->"
+END = "<!-- upskill: end of the list -->"
+_README = """\
+# {title}
+
+{block}
+
+Each skill has a card, `evidence.md`, and the same as data, `evidence.json`. `upskill verify skills/NAME`
+tells whether they still hold.
+
+To install a skill from a clone of this repository:
+
+```sh
+npx skills add .
+```
+
+In Claude Code: `/plugin marketplace add OWNER/REPOSITORY`.
+"""
 
 
 class PublishRefused(UpskillError):
@@ -189,9 +208,7 @@ def publish(plan: PublishPlan) -> None:
                     changes.stage_file(file.path, file.data)
             changes.apply()
     except OSError as error:
-        raise EngineError(
-            on_one_line(f"{plan.to}: nothing was published ({why_not(error)})"),
-        ) from error
+        raise EngineError(on_one_line(f"{plan.to}: nothing was published ({why_not(error)})")) from error
 
 
 def _folder(typed: Path, home: Path) -> Path:
@@ -280,10 +297,14 @@ def _there(folder: Path) -> tuple[Action, dict[str, bytes]]:
     require_no_twin(folder)
     if not os.path.lexists(folder):
         return "write", {}
-    changed = None if folder.is_symlink() or not folder.is_dir() else _published_changes(folder)
-    if changed is None:
+    evidence = None
+    if folder.is_dir() and not folder.is_symlink():
+        with suppress(SkillInvalid, EngineError):
+            evidence = read_evidence(folder)
+    if evidence is None:
         raise UsageError(f"{shown}: upskill did not publish what is there, so it was not replaced", hint="move it away")
-    if changed:
+    published = {file.path: file.sha256 for file in evidence.skill.files}
+    if changed := changed_files(folder, published, besides=EVIDENCE_FILES):
         raise UsageError(
             f"{shown}: was changed after it was published, so it was not replaced",
             problems=named_changes(changed),
@@ -335,23 +356,34 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
         return None
     before = _read_plain_file(path)
     rows = _published_skills(to / SKILLS_FOLDER) | {one.name: one.listed for one in skills}
-    listed = [rows[name] for name in sorted(rows)]
+    table = [
+        f"| [{name}](skills/{name}/evidence.md) | {markdown_text(row.description)} | {markdown_text(row.result)} |"
+        for name, row in sorted(rows.items())
+    ]
+    block = "\n".join([BEGIN, "", "| Skill | What it is for | Result |", "|---|---|---|", *table, "", END])
     if before is None:
-        return PlannedFile(path=path, data=_new_readme(title, listed).encode(), before=None)
+        text = _README.format(title=markdown_text(title), block=block)
+        return PlannedFile(path=path, data=text.encode(), before=None)
     try:
         text = before.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return PlannedFile(path=path, data=_updated_readme(text, listed).encode(), before=before)
+    above, begin, rest = text.partition(BEGIN)
+    _, end, below = rest.partition(END)
+    new = f"{above}{block}{below}" if begin and end else text
+    return PlannedFile(path=path, data=new.encode(), before=before)
 
 
 def _attributes(to: Path) -> PlannedFile | None:
-    """The attributes for git, with one line more where it is missing; `None` where they are a link."""
+    """The attributes by which git keeps the bytes of evidence, as a signature needs; `None` where they are a link."""
     path = to / ATTRIBUTES_FILE
     if path.is_symlink():
         return None
     before = _read_plain_file(path)
-    return PlannedFile(path=path, data=_with_attribute(before), before=before)
+    lines = before or b""
+    if _ATTRIBUTE not in lines.splitlines():
+        lines += (b"\n" if lines and not lines.endswith(b"\n") else b"") + _ATTRIBUTE + b"\n"
+    return PlannedFile(path=path, data=lines, before=before)
 
 
 def _require_name(name: str) -> None:
@@ -420,69 +452,6 @@ def _marketplace_problem(value: Json) -> str | None:
     if isinstance(metadata, dict) and metadata.get("pluginRoot") not in (None, ".", "./"):
         return "`metadata.pluginRoot` leads to another folder; add the skills there yourself"
     return None
-
-
-def _with_attribute(before: bytes | None) -> bytes:
-    """The attributes of a repository in which git keeps the bytes of evidence: a signature is about these bytes."""
-    before = before or b""
-    if _ATTRIBUTE in before.splitlines():
-        return before
-    end = b"\n" if before and not before.endswith(b"\n") else b""
-    return before + end + _ATTRIBUTE + b"\n"
-
-
-BEGIN = "<!-- upskill: list of skills, written by `upskill publish` -->"
-END = "<!-- upskill: end of the list -->"
-
-
-def _new_readme(title: str, rows: Sequence[PublishedSkill]) -> str:
-    """A new README."""
-    return "\n".join(
-        [
-            f"# {markdown_text(title)}",
-            "",
-            _block(rows),
-            "",
-            "Each skill has a card, `evidence.md`, and the same as data, `evidence.json`. `upskill verify skills/NAME`",
-            "tells whether they still hold.",
-            "",
-            "To install a skill from a clone of this repository:",
-            "",
-            "```sh",
-            "npx skills add .",
-            "```",
-            "",
-            "In Claude Code: `/plugin marketplace add OWNER/REPOSITORY`.",
-            "",
-        ]
-    )
-
-
-def _updated_readme(text: str, rows: Sequence[PublishedSkill]) -> str:
-    """The text with a new list between the marks; as it was where it has no marks."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return f"{before}{_block(rows)}{after}" if begin and end else text
-
-
-def _block(rows: Sequence[PublishedSkill]) -> str:
-    table = ["| Skill | What it is for | Result |", "|---|---|---|"]
-    for row in rows:
-        cells = (f"[{row.name}](skills/{row.name}/evidence.md)", markdown_text(row.description))
-        table.append(f"| {' | '.join(cells)} | {markdown_text(row.result)} |")
-    return "\n".join([BEGIN, "", *table, "", END])
-
-
-def _published_changes(folder: Path) -> tuple[str, ...] | None:
-    """What in a folder of a skill is not as upskill published it; `None` if upskill did not publish it."""
-    try:
-        evidence = read_evidence(folder)
-    except (SkillInvalid, EngineError):
-        evidence = None
-    if evidence is None:
-        return None
-    files = {file.path: file.sha256 for file in evidence.skill.files}
-    return changed_files(folder, files, besides=EVIDENCE_FILES)
 
 
 def _read_plain_file(path: Path) -> bytes | None:

@@ -231,18 +231,13 @@ def _answer(state: EvidenceState) -> str:
 
 
 def _file_lines(files: FileChanges) -> Iterator[str]:
-    changed = [_with_part(path, files) for path in files.changed]
+    part = "only above its body: the description, …" if files.same_text else "its name or body"
+    changed = [f"{path} ({part})" if path == SKILL_FILE else path for path in files.changed]
     for what, paths in (("changed", changed), ("added", files.added), ("removed", files.removed)):
         if paths:
             yield f"{what} since it was measured: {_listed(paths)}"
     if files.line_endings:
         yield f"same but for line endings: {_listed(files.line_endings)}"
-
-
-def _with_part(path: str, files: FileChanges) -> str:
-    if path != SKILL_FILE:
-        return path
-    return f"{path} (its name or body)" if not files.same_text else f"{path} (only above its body: the description, …)"
 
 
 def _result_lines(results: Sequence[ResultState]) -> Iterator[str]:

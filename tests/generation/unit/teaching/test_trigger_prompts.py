@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -63,16 +64,18 @@ def test_prompts_on_which_the_labels_disagree_are_dropped_counted_and_asked_for_
             entry["needed"] = not entry["needed"]
         return json.dumps(found)
 
-    first = Teacher(other_opinion, lambda question: labels(question.messages[0].text))
+    reviews: list[Callable[[Question], str]] = [other_opinion, lambda question: labels(question.messages[0].text)]
 
     def writer(question: Question) -> str:
-        """Writes others where it is told which are there."""
+        """Writes others where it is told which are there; has another opinion in its first review."""
+        if question.purpose == "trigger review":
+            return (reviews.pop(0) if len(reviews) > 1 else reviews[0])(question)
         text = question.messages[-1].text
         kind = near_miss if "near misses:" in text else should_load
         start = 6 if "are there already" in text else 0
         return json.dumps({"prompts": [{"prompt": kind(n), "why": ""} for n in range(start, start + 6)]})
 
-    written = write_trigger_prompts(SKILL, Teacher(writer), review=first, counts=FEW, progress=progress)
+    written = write_trigger_prompts(SKILL, Teacher(writer), counts=FEW, progress=progress)
     assert written.disputed == 2
     assert len(written.prompts) == 12
     assert any("asking again (1 of 2)" in line for line in progress.lines)
