@@ -260,7 +260,6 @@ def recorded_evaluation(run: Path, record: RunRecord, *, name: str, skill: Skill
         skill=skill or skill_of(measured_skill(run, record, [])),
         students=record.students,
         min_lift=record.min_lift,
-        end=record.end,
     )
 
 

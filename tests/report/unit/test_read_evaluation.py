@@ -50,11 +50,3 @@ def test_another_object_is_refused_with_a_reason(damage: dict[str, object], name
     written = {**evaluation_json(evaluation()), **damage} if damage else {}
     with pytest.raises(UnreadableResult, match=named):
         read_evaluation(written, run="r", skill=evaluation().skill, students=[], min_lift=None)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("without", [{}, {"notes": None, "interrupted": None, "case_states": None}])
-def test_result_of_an_earlier_version_has_the_defaults_of_what_it_did_not_say(without: dict[str, None]) -> None:
-    later = ("notes", "interrupted", "case_states", "sandbox", "judge")
-    written = {key: value for key, value in evaluation_json(evaluation()).items() if key not in later}
-    read = read_evaluation({**written, **without}, run="r", skill=evaluation().skill, students=[], min_lift=None)
-    assert (read.notes, read.interrupted, read.case_states, read.sandbox, read.judge) == ((), False, (), None, None)

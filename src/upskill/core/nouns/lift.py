@@ -46,10 +46,10 @@ class Lift:
     """Pass rate of `arm` over these pairs; `None` in results of earlier versions."""
     rate_against: float | None = None
     """Pass rate of `against` over these pairs; `rate - rate_against` is `mean`."""
-    confidence: float = 0.95
-    """Level of both intervals."""
     cases: int | None = None
     """Cases of these pairs; a sequential design may stop early. `None` in results of earlier versions."""
+    confidence: float = 0.95
+    """Level of both intervals."""
     corrected: float | None = None
     """For `helps` and `hurts`: the mean, corrected for the upward bias of passing a threshold (the winner's curse)."""
 
