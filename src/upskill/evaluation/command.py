@@ -15,14 +15,13 @@ from upskill.terminal.output import (
     print_json,
     print_lines,
     refuse_what_resume_ignores,
-    write_file,
 )
 
 if TYPE_CHECKING:
     from upskill.core.nouns import Evaluation
     from upskill.core.nouns.evaluation import ComparedSkills, Required
-    from upskill.core.progress import PricedPlan, RunProgress
-    from upskill.report.formats import Format
+    from upskill.core.progress import PricedPlan
+    from upskill.core.progress import RunProgress
     from upskill.sandbox import Backend
 
 
@@ -138,11 +137,12 @@ def command(
     from upskill.core.nouns.skill import read_among
     from upskill.evaluation.evaluate import evaluate
     from upskill.evaluation.order import EvaluationOrder, opened_previous, read_compare
-    from upskill.evaluation.output import refuse_for_several, run_several, show_several
+    from upskill.evaluation.output import refuse_for_several, run_several, show_several, write_formats
     from upskill.evaluation.prepare import prepare
     from upskill.evaluation.resume import TypedAgain
     from upskill.evaluation.resume import resume as resume_run
     from upskill.evaluation.several import is_several
+    from upskill.report.formats import one_skill
     from upskill.terminal.progress import TrialProgress
 
     older = read_compare(compare)
@@ -195,7 +195,7 @@ def command(
             # A comment is about a change, in which a skill may also be new or unchanged; one skill by itself may not.
             of_a_change = older.revision is not None and any(format.suffix == ".md" for format, _ in written)
             if is_several(skills) or of_a_change:
-                refuse_for_several(case_file, older.folder, written)
+                refuse_for_several(case_file, older.folder)
                 compared = run_several(
                     skills, order, settings=chosen, progress=progress, dry_run=dry_run, as_json=as_json, yes=yes
                 )
@@ -216,7 +216,7 @@ def command(
     if evaluation is None:  # the plan was shown
         return EXIT_DONE
     evaluation = replace(evaluation, required=require)
-    _write_files(evaluation, written)
+    write_formats(one_skill(evaluation), written)
     if as_json:
         from upskill.report.json_report import evaluation_json
 
@@ -239,12 +239,3 @@ def _agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:
     if isinstance(progress, TrialProgress):
         progress.show_plan()
     return ask_to_spend(estimate)
-
-
-def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, Path]]") -> None:
-    """The reports that were asked for, each from the stored trials."""
-    from upskill.evaluation.past_runs import trials_of
-    from upskill.report.formats import Result
-
-    for format, path in files:
-        write_file(str(path), format.render(Result(evaluation=evaluation, trials=trials_of(Path(evaluation.run)))))

@@ -22,8 +22,9 @@ from upskill.terminal.output import (
 if TYPE_CHECKING:
     from upskill.core.nouns import Evaluation
     from upskill.core.nouns.case import Json
-    from upskill.core.nouns.evaluation import ComparedSkills, Required
-    from upskill.core.progress import PricedPlan, RunProgress
+    from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills, Required
+    from upskill.core.progress import PricedPlan
+    from upskill.core.progress import RunProgress
     from upskill.core.settings import ResolvedSettings
     from upskill.evaluation.order import EvaluationOrder
     from upskill.evaluation.prepare import PreparedEvaluation
@@ -169,7 +170,7 @@ def show_every_case(evaluation: "Evaluation", run: Path) -> None:
     show_cases(trials_of(run), out, harness=evaluation.students[0].harness)
 
 
-def refuse_for_several(case_file: Path | None, previous: Path | None, files: "Sequence[tuple[Format, Path]]") -> None:
+def refuse_for_several(case_file: Path | None, previous: Path | None) -> None:
     """Refuse what is about one skill. Raises `UsageError`."""
     if case_file is not None:
         raise UsageError("--tests is about one skill, and several were named", hint="evaluate them one by one")
@@ -177,11 +178,6 @@ def refuse_for_several(case_file: Path | None, previous: Path | None, files: "Se
         raise UsageError(
             "--compare previous:PATH is about one skill, and several were named", hint="write --compare git:REF"
         )
-    for format, _ in files:
-        if format.render_all is None:
-            raise UsageError(
-                f"{format.name} is about one skill, and several were named", hint="evaluate them one by one"
-            )
 
 
 def run_several(
@@ -238,14 +234,9 @@ def show_several(
     """Write the files that were asked for, print the result, and give the exit code."""
     from upskill.core.runs.own_runs import resume_command
     from upskill.evaluation.compared_skills_table import compared_json, show_compared
-    from upskill.evaluation.past_runs import trials_of
-    from upskill.report.formats import Results
 
     found = found.requiring(required)
-    results = Results(skills=found.skills, trials_of=lambda evaluation: trials_of(Path(evaluation.run)))
-    for format, path in files:
-        if format.render_all is not None:
-            write_file(str(path), format.render_all(results))
+    write_formats(found.skills, files)
     if as_json:
         print_json(compared_json(found))
         return found.exit_code()
@@ -260,3 +251,13 @@ def show_several(
             command = resume_command(Path(one.evaluation.run))
             print_lines(f"next, resume {one.name}: {command}", err=True, wrap=False)
     return found.exit_code()
+
+
+def write_formats(skills: "Sequence[ComparedSkill]", files: "Sequence[tuple[Format, Path]]") -> None:
+    """Write the reports that were asked for, each from the stored trials."""
+    from upskill.evaluation.past_runs import trials_of
+    from upskill.report.formats import Result
+
+    result = Result(skills=skills, trials_of=lambda evaluation: trials_of(Path(evaluation.run)))
+    for format, path in files:
+        write_file(str(path), format.render(result))

@@ -297,7 +297,7 @@ def report_command(
 
 def _write_report(run: Path, *, output: Path | None, open_it: bool, printed: "list[Format]", enough: float) -> None:
     from upskill.evaluation.report import REPORT_FILE, write_page
-    from upskill.report.formats import Result
+    from upskill.report.formats import Result, one_skill
 
     if output is not None or open_it or not printed:
         target = output or run / REPORT_FILE
@@ -308,7 +308,8 @@ def _write_report(run: Path, *, output: Path | None, open_it: bool, printed: "li
     report = _measured(run, enough=enough)
     for format in printed:
         day = report.record.started_at[:10]
-        print_document(format.render(Result(evaluation=report.evaluation, day=day, glance=report.glance())))
+        result = Result(skills=one_skill(report.evaluation), trials_of=lambda _: (), day=day, glance=report.glance())
+        print_document(format.render(result))
 
 
 def _page(run: Path, *, enough: float) -> str:

@@ -2,8 +2,8 @@
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -240,11 +240,14 @@ class WorseCase:
     pairs: int
 
 
-@dataclass(slots=True)
-class _Repeats:
-    """Whether each repeat of one case passed, by arm. A repeat that was asked again replaces the earlier one."""
+Repeats = Mapping[Arm, Mapping[int, bool]]
+"""Whether each repeat of one case passed, by arm. A repeat that was asked again replaces the earlier one."""
 
-    scored: dict[Arm, dict[int, bool]] = field(default_factory=dict)
+
+def scored_pairs(repeats: Repeats, arm: Arm, against: Arm) -> list[tuple[bool, bool]]:
+    """Whether one arm passed and the other one did, for each repeat that was scored in both."""
+    mine, theirs = repeats.get(arm, {}), repeats.get(against, {})
+    return [(passed, theirs[repeat]) for repeat, passed in mine.items() if repeat in theirs]
 
 
 def worse_cases(evaluation: Evaluation, trials: Iterable[Trial]) -> tuple[WorseCase, ...]:
@@ -253,17 +256,14 @@ def worse_cases(evaluation: Evaluation, trials: Iterable[Trial]) -> tuple[WorseC
     `trials` is gone through once.
     """
     compared = {report.student.name: report.compared for report in evaluation.students if report.lifts}
-    found: dict[tuple[str, str], _Repeats] = {}
+    found: dict[tuple[str, str], dict[Arm, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
     for trial in trials:
         if trial.student in compared and not isinstance(trial.outcome, Errored):
-            case = found.setdefault((trial.student, trial.case_id), _Repeats())
-            case.scored.setdefault(trial.arm, {})[trial.repeat] = trial.outcome.passed
+            found[trial.student, trial.case_id][trial.arm][trial.repeat] = trial.outcome.passed
     worse = []
-    for (model, case_id), case in found.items():
-        arm, against = compared[model]
-        mine, theirs = case.scored.get(arm, {}), case.scored.get(against, {})
-        pairs = [(theirs[repeat], passed) for repeat, passed in mine.items() if repeat in theirs]
-        before, after = sum(one for one, _ in pairs), sum(one for _, one in pairs)
+    for (model, case_id), repeats in found.items():
+        pairs = scored_pairs(repeats, *compared[model])
+        before, after = sum(one for _, one in pairs), sum(one for one, _ in pairs)
         if after < before:
             worse.append(WorseCase(model=model, case_id=case_id, before=before, after=after, pairs=len(pairs)))
     return tuple(sorted(worse, key=lambda one: ((one.after - one.before) / one.pairs, one.case_id, one.model)))

@@ -21,23 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """What a format is made from."""
-
-    evaluation: Evaluation
-    trials: Iterable[Trial] = ()
-    """Gone through once at most."""
-    day: str = ""
-    glance: "Glance | None" = None
-    """The answer where more is known than the evaluation: the skill's folder, or the decision of a `generate`."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Results:
-    """What a format of several skills is made from, in the order in which they were evaluated."""
+    """What a format is made from: one skill, or several in the order in which they were evaluated."""
 
     skills: Sequence[ComparedSkill]
     trials_of: Callable[[Evaluation], Iterable[Trial]]
     """The trials of one of the evaluations. Gone through once at most."""
+    day: str = ""
+    glance: "Glance | None" = None
+    """The answer where more is known than the evaluation: the skill's folder, or the decision of a `generate`."""
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Those that there are; a format that `report` prints has exactly one."""
+        return [one.evaluation for one in self.skills if one.evaluation is not None]
+
+
+def one_skill(evaluation: Evaluation) -> Sequence[ComparedSkill]:
+    """The skill of an evaluation by itself."""
+    name = evaluation.skill.name
+    return [ComparedSkill(folder=name, name=name, evaluation=evaluation)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,55 +50,34 @@ class Format:
     suffix: str = ""
     help: str = ""
     render: Callable[[Result], str]
-    """One skill."""
-    render_all: Callable[[Results], str] | None = None
-    """Several skills in one text; `None` where there is no such text."""
 
 
 def _junit(result: Result) -> str:
-    from upskill.report.junit import junit_report
-
-    return junit_report(result.evaluation, result.trials)
-
-
-def _junit_of_all(results: Results) -> str:
     from upskill.report.junit import junit_of_skills
 
-    return junit_of_skills(results.skills, results.trials_of)
+    return junit_of_skills(result.skills, result.trials_of)
 
 
 def _csv(result: Result) -> str:
-
-    return csv_report(result.evaluation, result.trials)
-
-
-def _csv_of_all(results: Results) -> str:
-
-    return csv_of_evaluations([one.evaluation for one in results.skills if one.evaluation], results.trials_of)
+    return csv_of_evaluations(result.evaluations, result.trials_of)
 
 
 def _comment(result: Result) -> str:
-    name = result.evaluation.skill.name
-    skill = ComparedSkill(folder=name, name=name, evaluation=result.evaluation)
-    return _comment_of_all(Results(skills=[skill], trials_of=lambda _: result.trials))
-
-
-def _comment_of_all(results: Results) -> str:
     """Loaded by its name: what is said in a pull request belongs to another feature."""
-    comment: str = by_name("comment_text")(results.skills, trials_of=results.trials_of)
+    comment: str = by_name("comment_text")(result.skills, trials_of=result.trials_of)
     return comment
 
 
 def _markdown(result: Result) -> str:
     from upskill.report.markdown import markdown_report
 
-    return markdown_report(result.evaluation, day=result.day, seen=result.glance)
+    return markdown_report(result.evaluations[0], day=result.day, seen=result.glance)
 
 
 FORMATS: list[Format] = [
-    Format(name="JUnit", suffix=".xml", render=_junit, render_all=_junit_of_all),
-    Format(name="a row per answer", suffix=".csv", render=_csv, render_all=_csv_of_all),
-    Format(name="a comment", suffix=".md", render=_comment, render_all=_comment_of_all),
+    Format(name="JUnit", suffix=".xml", render=_junit),
+    Format(name="a row per answer", suffix=".csv", render=_csv),
+    Format(name="a comment", suffix=".md", render=_comment),
     Format(name="markdown", help="Print a short block for a README instead.", render=_markdown),
 ]
 

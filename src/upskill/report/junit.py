@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from upskill.core.nouns import Arm, Errored, Evaluation, Scored, StudentReport, Trial
 from upskill.core.nouns.evaluation import ComparedSkill
+from upskill.report.cases import scored_pairs
 from upskill.report.result_notes import Requirement, requirements
 from upskill.report.wording import arm_name, loss_lines
 
@@ -44,8 +45,7 @@ class _Tally:
     @property
     def pairs(self) -> list[tuple[bool, bool]]:
         """Whether the measured arm passed, and the arm against it, where both were scored."""
-        mine, theirs = self.scored.get(self.arm, {}), self.scored.get(self.against, {})
-        return [(passed, theirs[repeat]) for repeat, passed in mine.items() if repeat in theirs]
+        return scored_pairs(self.scored, self.arm, self.against)
 
 
 def junit_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:

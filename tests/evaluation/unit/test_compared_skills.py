@@ -16,7 +16,7 @@ from upskill.core.nouns import Evaluation, Purchase, RunEnd
 from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills
 from upskill.core.nouns.finding import Finding
 from upskill.evaluation.compared_skills_table import compared_json, show_compared
-from upskill.report.formats import FORMATS, Results, csv_of_evaluations
+from upskill.report.formats import FORMATS, Result, csv_of_evaluations
 from upskill.report.junit import junit_of_skills
 
 BOUGHT = Purchase(calls=72, failed_calls=0, tokens=18_000, cost=0.02, reused=4)
@@ -135,8 +135,7 @@ def test_one_junit_file_has_the_suites_of_all_and_names_what_was_not_measured() 
 
 
 def test_every_format_of_eval_takes_several_skills() -> None:
-    results = Results(skills=(OLD, SAME, BROKEN), trials_of=lambda _: ())
+    results = Result(skills=(OLD, SAME, BROKEN), trials_of=lambda _: ())
     for format in FORMATS:
         if format.suffix:
-            assert format.render_all is not None
-            assert format.render_all(results).strip()
+            assert format.render(results).strip()

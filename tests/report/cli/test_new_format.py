@@ -9,7 +9,8 @@ ROOT = Path(__file__).parents[3]
 ADDED = """
 from upskill.report.formats import FORMATS, Format
 FORMATS.append(Format(name="gull", suffix="{suffix}", help="Also cry.", render=lambda result:
-    f"{{result.evaluation.skill.name}} cries {{sum(1 for _ in result.trials)}} times\\n"))
+    "".join(f"{{one.skill.name}} cries {{sum(1 for _ in result.trials_of(one))}} times\\n"
+        for one in result.evaluations)))
 from upskill.cli import main
 main()
 """

@@ -39,7 +39,7 @@ def _as_written(report: StudentReport) -> StudentReport:
         ({}, "students"),
         ({"students": 3}, "int"),
         ({"students": [{}]}, "model|lifts"),
-        ({"bought": None}, "None"),
+        ({"bought": None}, "bought: "),
         ({"bought": {}}, r"bought\.calls"),
         ({"cases": "many"}, "cases: .*integer"),
         ({"design": "guessed"}, "design: "),
