@@ -66,11 +66,6 @@ class _Runs(click.ParamType[int | None]):
 @click.option("--judge", metavar="MODEL", help="The model that grades checks written in prose.")
 @options.CASE_FILE
 @click.option(
-    "--test-gen-model",
-    metavar="MODEL",
-    help="The model that writes cases if the skill has none.  [default: the strongest with a key]",
-)
-@click.option(
     "--runs",
     type=_Runs(),
     metavar="N|auto",

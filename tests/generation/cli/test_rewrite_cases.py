@@ -118,8 +118,9 @@ def test_a_teacher_that_was_of_no_use_is_asked_anew(writer: Writer) -> None:
 
 def test_one_cap_holds_for_the_cases_and_the_evaluation_that_they_are_written_for(writer: Writer) -> None:
     url = writer.provider.url
-    words = ("-m", "any", "--base-url", url, "--test-gen-model", "any", "--max-calls", "20", "--concurrency", "1")
-    done = writer.forker.run("eval", "quay", *words, "--fresh", cwd=writer.here, UPSKILL_TEACHER_BASE_URL=url)
+    words = ("-m", "any", "--base-url", url, "--max-calls", "20", "--concurrency", "1")
+    teacher = {"UPSKILL_TEST_GEN_MODEL": "any", "UPSKILL_TEACHER_BASE_URL": url}
+    done = writer.forker.run("eval", "quay", *words, "--fresh", cwd=writer.here, **teacher)
     assert writer.meta.exists(), done.stderr
     assert "stopped at the cap of 20 calls" in done.stdout + done.stderr
     assert writer.asked == 20

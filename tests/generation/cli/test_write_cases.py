@@ -134,10 +134,10 @@ def test_an_evaluation_of_a_skill_without_cases_has_them_written_once(upskill: U
         return Behaviour(text=str(7000 + 37 * int(number)) if asked.has_skill else "No idea.")
 
     with Provider(student) as provider:
-        words = ("eval", "quay", "-m", "any", "--base-url", provider.url, "--runs", "1", "--test-gen-model", TEACHER)
-        first = upskill(*words)
+        words = ("eval", "quay", "-m", "any", "--base-url", provider.url, "--runs", "1")
+        first = upskill(*words, UPSKILL_TEST_GEN_MODEL=TEACHER)
         saved = (quay / "skill_meta.json").read_bytes()
-        second = upskill(*words, "--json")
+        second = upskill(*words, "--json", UPSKILL_TEST_GEN_MODEL=TEACHER)
     assert first.returncode == 0, first.stderr
     assert "12 cases saved to quay/skill_meta.json; later evaluations use them" in first.stderr
     assert "helps" in first.stdout
@@ -153,13 +153,13 @@ def test_without_a_teacher_an_evaluation_says_what_to_do_and_asks_nobody(upskill
         assert not [request for request in provider.requests if request.prompt]
     assert done.returncode == 2
     assert "there are no cases, and no teacher to write them: there is no teacher" in done.stderr
-    assert "--test-gen-model" in done.stderr
+    assert "upskill cases write SKILL -m MODEL" in done.stderr
 
 
 def test_no_case_is_bought_for_a_student_that_cannot_be_reached(upskill: Upskill, here: Path, quay: Path) -> None:
     teacher(here, cases(number=12))
     dead = ("-m", "any", "--base-url", "http://127.0.0.1:1/v1")
-    done = upskill("eval", "quay", *dead, "--test-gen-model", TEACHER)
+    done = upskill("eval", "quay", *dead, UPSKILL_TEST_GEN_MODEL=TEACHER)
     assert done.returncode == 3
     assert "no server answers" in done.stderr
     assert not (quay / "skill_meta.json").exists()
