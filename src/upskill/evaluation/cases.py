@@ -79,10 +79,11 @@ _USE_WORDS = {"learn": "practice", "negative": "unrelated"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CountedCases:
-    """The cases that count, and what a reader should know of the others."""
+    """The cases that count, what is known of all of them, and what a reader should know of the others."""
 
     cases: tuple[Case, ...]
     notes: tuple[str, ...] = ()
+    qualifications: tuple[Qualification, ...] = ()
 
 
 def without_copies(cases: Sequence[Case]) -> CountedCases:
@@ -132,15 +133,6 @@ def cases_that_count(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AdmittedCases:
-    """The cases that count in an evaluation, with what is known of all of them."""
-
-    cases: tuple[Case, ...]
-    qualifications: tuple[Qualification, ...]
-    notes: tuple[str, ...]
-
-
 def admit(
     cases: Sequence[Case],
     skill: Skill,
@@ -149,7 +141,7 @@ def admit(
     only: frozenset[str] | None = None,
     known: Sequence[Qualification] = (),
     progress: Progress = SILENT,
-) -> AdmittedCases:
+) -> CountedCases:
     """Leave out rejected cases, with a note. Raises if none is left. `backend` confines what checks run.
 
     `only` names the cases of a run that is resumed: what was admitted then stays admitted. `known` is what was
@@ -174,7 +166,7 @@ def admit(
             problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
             hint="`upskill cases check` shows what to change in each case",
         )
-    return AdmittedCases(
+    return CountedCases(
         cases=tuple(case for case in cases if case.id not in dropped),
         qualifications=qualifications,
         notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),

@@ -20,8 +20,7 @@ from upskill.terminal.output import (
 if TYPE_CHECKING:
     from upskill.core.nouns import Evaluation
     from upskill.core.nouns.evaluation import ComparedSkills, Required
-    from upskill.core.progress import PricedPlan
-    from upskill.core.progress import RunProgress
+    from upskill.core.progress import PricedPlan, RunProgress
     from upskill.sandbox import Backend
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import Self
 
 from upskill.core import statistics
 from upskill.core.checks import judge_questions
@@ -93,6 +94,25 @@ class Estimate:
         """All of it in one line."""
         return f"{self.calls}; price {self.price}; {self.minutes}"
 
+    @classmethod
+    def total(cls, estimates: "Iterable[Estimate]", *, most_minutes: float | None = None) -> Self:
+        """What several things take that are done one after the other; a time or a price is unknown where one is.
+
+        `most_minutes` is the cap on the time of all, if there is one.
+        """
+        all_of = tuple(estimates)
+        cap = math.inf if most_minutes is None else most_minutes
+        minutes = (_sum(one.minutes_expected for one in all_of), _sum(one.minutes_at_most for one in all_of))
+        return cls(
+            calls_expected=sum(one.calls_expected for one in all_of),
+            calls_at_most=sum(one.calls_at_most for one in all_of),
+            price_expected=_sum(one.price_expected for one in all_of),
+            price_at_most=_sum(one.price_at_most for one in all_of),
+            minutes_expected=None if minutes[0] is None else min(minutes[0], cap),
+            minutes_at_most=None if minutes[1] is None else min(minutes[1], cap),
+            unknown=tuple(dict.fromkeys(name for one in all_of for name in one.unknown)),
+        )
+
     def as_json(self) -> dict[str, Json]:
         """The same for programs; what is unknown is null."""
         return {
@@ -116,25 +136,6 @@ class PlanEstimate(Estimate):
     def minutes(self) -> str:
         """In words, and where they come from."""
         return self.duration if self.minutes_at_most is None else f"{self.duration}, at the pace of the last run"
-
-
-def total_estimate(estimates: Iterable[Estimate], *, most_minutes: float | None = None) -> Estimate:
-    """What several things take that are done one after the other; a time or a price is unknown where one is.
-
-    `most_minutes` is the cap on the time of all, if there is one.
-    """
-    all_of = tuple(estimates)
-    cap = math.inf if most_minutes is None else most_minutes
-    minutes = (_sum(one.minutes_expected for one in all_of), _sum(one.minutes_at_most for one in all_of))
-    return Estimate(
-        calls_expected=sum(one.calls_expected for one in all_of),
-        calls_at_most=sum(one.calls_at_most for one in all_of),
-        price_expected=_sum(one.price_expected for one in all_of),
-        price_at_most=_sum(one.price_at_most for one in all_of),
-        minutes_expected=None if minutes[0] is None else min(minutes[0], cap),
-        minutes_at_most=None if minutes[1] is None else min(minutes[1], cap),
-        unknown=tuple(dict.fromkeys(name for one in all_of for name in one.unknown)),
-    )
 
 
 def _sum(numbers: Iterable[float | None]) -> float | None:

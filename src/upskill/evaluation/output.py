@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from upskill.core.nouns import Evaluation
     from upskill.core.nouns.case import Json
     from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills, Required
-    from upskill.core.progress import PricedPlan
-    from upskill.core.progress import RunProgress
+    from upskill.core.progress import PricedPlan, RunProgress
     from upskill.core.settings import ResolvedSettings
     from upskill.evaluation.order import EvaluationOrder
     from upskill.evaluation.prepare import PreparedEvaluation

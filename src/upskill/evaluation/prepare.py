@@ -26,7 +26,6 @@ from upskill.core.trials.measure import Experiment
 from upskill.core.trials.trial_run import AgentSetup, TrialLimits
 from upskill.errors import UsageError, WindowExceeded
 from upskill.evaluation.cases import (
-    AdmittedCases,
     CountedCases,
     admit,
     cases_that_count,
@@ -168,7 +167,7 @@ def prepare(
     served = {name: servers.probe(endpoint, needs_key=needs_keys) for name, endpoint in endpoints.items()}
     judge, judge_notes = judge_for(settings, endpoints, counted.cases, needs_key=needs_keys, servers=servers)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
-    admitted = AdmittedCases(cases=counted.cases, qualifications=(), notes=())
+    admitted = CountedCases(cases=counted.cases)
     if not loads_only:
         known = known if begun is None else begun.case_states
         admitted = admit(counted.cases, skill, backend=backend, only=only, known=known, progress=progress)

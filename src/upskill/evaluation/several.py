@@ -20,7 +20,7 @@ from upskill.core.skills.git_version import GIT_PREFIX, NotInCommit
 from upskill.core.skills.skills import find_skills, read_skill
 from upskill.errors import UpskillError, UsageError
 from upskill.evaluation.cases import has_cases
-from upskill.evaluation.estimate import Estimate, client_for, purchase_of, total_estimate
+from upskill.evaluation.estimate import Estimate, client_for, purchase_of
 from upskill.evaluation.evaluate import evaluate_opened
 from upskill.evaluation.looks import has_recorded_verdict
 from upskill.evaluation.order import EvaluationOrder, SameVersion, opened_previous
@@ -114,7 +114,7 @@ def plan_skills(
         planned[-1] = replace(planned[-1], skill=replace(planned[-1].skill, findings=_findings(folder)))
     if len(failures) == len(folders) and len({error.message for error in failures}) == 1:
         raise failures[0]
-    estimate = total_estimate((one.estimate for one in planned), most_minutes=settings.max_time_minutes)
+    estimate = Estimate.total((one.estimate for one in planned), most_minutes=settings.max_time_minutes)
     return PlannedSkills(
         skills=tuple(planned),
         estimate=estimate,

@@ -24,7 +24,7 @@ from upskill.core.trials.measure import clean_run_logs, measure
 from upskill.core.trials.schedule import schedule_for
 from upskill.errors import UsageError
 from upskill.evaluation.conclude import by_student, cut_listing_notes, end_notes, students_end
-from upskill.evaluation.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES, Estimate
+from upskill.evaluation.estimate import Estimate
 from upskill.evaluation.evaluate import ended_in, first_record
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import ChosenCases, PreparedEvaluation, prepare
@@ -61,13 +61,7 @@ class PreparedTriggering:
     @property
     def estimate(self) -> "TriggerEstimate":
         """What all of it will take."""
-        return _together([part.estimate for _, part in self.parts])
-
-    @property
-    def is_much(self) -> bool:
-        """Whether a person is asked first."""
-        whole = self.estimate
-        return (whole.price_at_most or 0) > ASK_ABOVE_DOLLARS or (whole.minutes_at_most or 0) > ASK_ABOVE_MINUTES
+        return TriggerEstimate.total(part.estimate for _, part in self.parts)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -161,22 +155,6 @@ class TriggerEstimate(Estimate):
     def minutes(self) -> str:
         """In words; unknown where there was no run like this one."""
         return "time unknown" if self.minutes_at_most is None else self.duration
-
-
-def _together(estimates: Sequence[Estimate]) -> TriggerEstimate:
-    def total(values: Sequence[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if len(known) == len(values) else None
-
-    return TriggerEstimate(
-        calls_expected=sum(one.calls_expected for one in estimates),
-        calls_at_most=sum(one.calls_at_most for one in estimates),
-        price_expected=total([one.price_expected for one in estimates]),
-        price_at_most=total([one.price_at_most for one in estimates]),
-        minutes_expected=total([one.minutes_expected for one in estimates]),
-        minutes_at_most=total([one.minutes_at_most for one in estimates]),
-        unknown=tuple(dict.fromkeys(name for one in estimates for name in one.unknown)),
-    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

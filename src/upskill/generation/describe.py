@@ -22,7 +22,7 @@ from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import FEWEST_CASES
 from upskill.errors import EngineError, ProviderError, UsageError
-from upskill.evaluation.estimate import Estimate, total_estimate
+from upskill.evaluation.estimate import Estimate
 from upskill.evaluation.triggering import PreparedTriggering, measure_triggering, prepare_triggering
 from upskill.generation.description import (
     DescriptionProof,
@@ -236,8 +236,8 @@ def _read_prompts(skill: Path) -> tuple[TriggerPrompt, ...]:
 
 def _students(learn: Estimate, held_out: Estimate, revisions: int) -> Estimate:
     """The old description and each revision on practice prompts; the old and the best on held-out ones."""
-    expected = total_estimate([learn] * (1 + EXPECTED_REVISIONS) + [held_out] * 2)
-    most = total_estimate([learn] * (1 + revisions) + [held_out] * 2)
+    expected = Estimate.total([learn] * (1 + EXPECTED_REVISIONS) + [held_out] * 2)
+    most = Estimate.total([learn] * (1 + revisions) + [held_out] * 2)
     return replace(
         expected,
         calls_at_most=most.calls_at_most,

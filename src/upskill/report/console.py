@@ -3,7 +3,6 @@
 Control characters are shown as escapes, a newline too, and square brackets are no markup. Only styles that our own code
 gives to a text become escape sequences."""
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from upskill.core.nouns.text import visible
+from upskill.core.nouns.text import visible, wrapped
 
 
 class VisibleConsole(Console):
@@ -53,7 +52,7 @@ def rows_of(line: Text, console: Console, *, indent: int = 0) -> list[Text]:
     margin = " " * (indent if line.plain.strip() else 0)
     if not console.is_terminal or cell_len(line.plain) + indent <= console.width:
         return [Text.assemble(margin, line) if margin else line]
-    rows = _wrapped(line.plain, max(20, console.width - indent))
+    rows = wrapped(line.plain, max(20, console.width - indent))
     return [Text(margin + row, style=line.style) for row in rows]
 
 
@@ -66,23 +65,12 @@ def height_of(lines: Iterable[Text], console: Console) -> int:
 
 def cut_to(text: str, console: Console, *, rows: int) -> str:
     """The text in at most so many rows of the terminal; whole where it is piped."""
-    if not console.is_terminal or len(_wrapped(text, console.width)) <= rows:
+    if not console.is_terminal or len(wrapped(text, console.width)) <= rows:
         return text
     words = text.split()
-    while len(words) > 1 and len(_wrapped(f"{' '.join(words)} …", console.width)) > rows:
+    while len(words) > 1 and len(wrapped(f"{' '.join(words)} …", console.width)) > rows:
         words.pop()
     return f"{' '.join(words)} …"
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        width,
-        subsequent_indent=" " * (len(text) - len(text.lstrip()) + 2),
-        replace_whitespace=False,
-        break_on_hyphens=False,
-        break_long_words=False,
-    ) or [""]
 
 
 Row = Mapping[str, object]

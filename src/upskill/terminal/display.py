@@ -7,7 +7,6 @@ the free line under the block: whatever the terminal echoes there, such as ^C, i
 import os
 import shutil
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from typing import NamedTuple, Protocol, Self, TextIO
 
 import click
 
-from upskill.core.nouns.text import visible
+from upskill.core.nouns.text import visible, wrapped
 from upskill.core.progress import Progress
 
 _STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "blue": "\x1b[94m", "orange": "\x1b[33m"}
@@ -37,23 +36,6 @@ def can_animate(stream: TextIO) -> bool:
     """Whether a block may be drawn: only on a terminal that can move its cursor, and that nobody wants plain."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("dumb", "")
     return stream.isatty() and (wanted or os.name != "posix")
-
-
-def wrapped(text: str, columns: int) -> list[str]:
-    """A line in rows of a terminal, broken between words only: a path in two parts cannot be copied.
-
-    Later rows stand a little further in than the first.
-    """
-    margin = " " * (len(text) - len(text.lstrip()) + 2)
-    rows = textwrap.wrap(
-        text,
-        max(20, columns - 1),
-        subsequent_indent=margin,
-        replace_whitespace=False,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-    return rows or [""]
 
 
 class Screen:
@@ -79,7 +61,7 @@ class Screen:
     def say(self, text: str) -> int:
         """A line that stays, above the block. On a terminal it is wrapped at words. Returns how many rows it takes."""
         text = visible(text)
-        rows = wrapped(text, self.size.columns) if self._stream.isatty() else [text]
+        rows = wrapped(text, max(20, self.size.columns - 1)) if self._stream.isatty() else [text]
         with self._lock:
             drawn = self._drawn
             self.clear()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
 
-from upskill.core.nouns.text import visible
+from upskill.core.nouns.text import visible, wrapped
 from upskill.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -56,12 +56,10 @@ def print_lines(*lines: str, err: bool = False, wrap: bool = True) -> None:
     Each is one line, whatever is in it: a newline and anything else that would act on a terminal is shown as an escape.
     What a person is to copy is not wrapped.
     """
-    from upskill.terminal.display import wrapped
-
     stream = sys.stderr if err else sys.stdout
     for line in map(visible, lines):
         columns = _columns(stream) if wrap else None
-        for row in [line] if columns is None else wrapped(line, columns):
+        for row in [line] if columns is None else wrapped(line, max(20, columns - 1)):
             click.echo(row, err=err)
 
 

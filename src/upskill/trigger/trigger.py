@@ -197,7 +197,7 @@ def trigger(
     prepared = plan_triggering(order, settings.values, progress=progress, announce=progress.announce)
     for line in prepared.lines:
         progress.note(line)
-    if prepared.is_much and not confirm(prepared.estimate):
+    if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run and nothing was spent")
     runs_dir = settings.place("runs_dir")
     prepared = replace(prepared, notes=(*prepared.notes, *_looked_before(prepared, runs_dir)))

@@ -5,6 +5,7 @@ to turn a value into a digest, so that equal values have equal digests everywher
 import hashlib
 import json
 import re
+import textwrap
 
 # Made once: a plan takes a digest per trial, and `json.dumps` would make an encoder for each.
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -45,6 +46,19 @@ def shortened(text: str, most: int) -> str:
     """The text on one line, and with an ellipsis where it has more than this many characters."""
     text = " ".join(text.split())
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A line in rows, broken between words only: a path in two parts cannot be copied. Later rows are indented."""
+    rows = textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=" " * (len(text) - len(text.lstrip()) + 2),
+        replace_whitespace=False,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return rows or [""]
 
 
 def whole_characters(text: str) -> str:
