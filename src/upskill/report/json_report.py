@@ -185,7 +185,7 @@ def _read_student(one: Mapping[str, Any], by_name: Mapping[str, Student]) -> dic
 def _read_label(one: Mapping[str, Any], lifts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if one["mean"] is None or not lifts:
         return {**one, "lift": None}
-    return {**one, "lift": {**lifts[0], **one, "cases": lifts[0]["cases"], "cases_like_these": None, "dropped": 0}}
+    return {**one, "lift": {**lifts[0], **one, "cases": lifts[0].get("cases"), "cases_like_these": None, "dropped": 0}}
 
 
 def _read_state(one: Mapping[str, Any]) -> dict[str, Any]:
