@@ -406,7 +406,7 @@ def write_missing_cases(
     client: MeteredClient,
 ) -> None:
     """Let the teacher write the cases of a skill that is to be evaluated and has none, and save them with it."""
-    hint = "name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL"
+    hint = "name a case file with -t FILE, or let a teacher write cases with `upskill cases write SKILL -m MODEL`"
     _require_models(order.skill, settings.values, what="cases", hint=hint, progress=progress)
     # Negative cases do not count in an evaluation, so none are bought for one.
     counts = replace(read_counts(settings.values.cases), negative=0)
