@@ -6,7 +6,7 @@ from typing import Any
 HOMES = {
     "cases_write_command": "upskill.generation.cases_command",
     "comment_text": "upskill.share.comment",
-    "examine_agent": "upskill.agents.doctor_table",
+    "report_agent": "upskill.agents.doctor",
     "loaded_instead": "upskill.trigger.trigger",
     "read_generate_report": "upskill.generation.story",
     "write_missing_cases": "upskill.generation.write_for_skill",

@@ -57,7 +57,7 @@ def command(harness: str | None, sandbox: Backend, as_json: bool) -> int:
         raise UsageError("coding agents run with bubblewrap only", hint="remove --sandbox docker")
     if harness is not None:
         chosen = options.resolved({"harness": harness}, uses=["agent_bin"]).values
-        code: int = by_name("examine_agent")(harness, options.agent_program(chosen), as_json=as_json)
+        code: int = by_name("report_agent")(harness, options.agent_program(chosen), as_json=as_json)
         return code
     return _examine_sandbox(sandbox, as_json=as_json)
 

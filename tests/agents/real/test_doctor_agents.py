@@ -9,8 +9,7 @@ import pytest
 
 from forking import Forker
 from upskill.agents import doctor as doctor_agent
-from upskill.agents.doctor import examine_installed
-from upskill.agents.doctor_table import AgentDiagnosis, agent_json, agent_lines
+from upskill.agents.doctor import AgentDiagnosis, agent_json, agent_lines, examine_installed
 from upskill.agents.escape_attempts import WHAT
 from upskill.agents.harness import CodingAgent, find_agent
 from upskill.core.progress import SILENT

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from upskill.agents.doctor_table import AgentDiagnosis, agent_json, agent_lines, show_agent
+from upskill.agents.doctor import AgentDiagnosis, agent_json, agent_lines, show_agent
 from upskill.agents.escape_attempts import AttemptResult
 from upskill.sandbox import SandboxFacts
 

@@ -1,21 +1,10 @@
 """Buying nothing twice, through the real engine."""
 
-from contextlib import nullcontext
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from on_engine import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from tool_students import is_first, tool_call
-from upskill.core.nouns import Trial
-from upskill.core.runs.sqlite_file import StoredTrial
-from upskill.core.settings import resolve_settings
-from upskill.core.trials import measure
-from upskill.evaluation.evaluate import evaluate
-from upskill.evaluation.order import EvaluationOrder
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
 
@@ -135,35 +124,3 @@ def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(skill:
         assert by_arm[trial.arm].outcome.passed
     assert changed.evaluation.bought.reused == 1, "a baseline serves every skill"
     assert not any(trial.outcome.passed for trial in changed.trials)
-
-
-def test_whatever_keeps_the_promise_of_a_store_will_do(
-    skill: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class InMemory:
-        notes = ("kept in memory",)
-
-        def __init__(self) -> None:
-            self.trials: dict[str, StoredTrial] = {}
-
-        def recall(
-            self, trial_id: str, *, fingerprint: str | None, newest_after: datetime | None = None
-        ) -> StoredTrial | None:
-            return self.trials.get(trial_id)
-
-        def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
-            self.trials[trial.id] = StoredTrial(trial=trial, stored_at=datetime.now(UTC))
-
-        def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
-            return 0
-
-    folder, store = skill(CASES), InMemory()
-    monkeypatch.setattr(measure, "open_store", lambda *_, **__: nullcontext(store))
-    with Provider(_helped) as provider:
-        flags = {"models": ("any",), "base_url": provider.url, "runs_dir": str(tmp_path / "runs")}
-        settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
-        for _ in ("first", "second"):
-            ran = evaluate(EvaluationOrder(skill=folder, repeats=1, fresh=True), settings=settings)
-        assert len(provider.requests) == 16
-    assert ran.bought.reused == 16
-    assert "kept in memory" in ran.notes
