@@ -29,7 +29,7 @@ from upskill.core.nouns.text import whole_characters
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.sample_source import Find, PendingTrial, final_text
 from upskill.core.trials.sandbox_tools import OpenSandboxes, SandboxLost, Threads
-from upskill.core.trials.skill_use import SkillWatch, marks_of
+from upskill.core.trials.trajectory import SkillWatch, marks_of
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits, TrialRun
 from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
 from upskill.sandbox.profile import PATH, find_interpreter

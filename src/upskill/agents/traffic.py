@@ -20,8 +20,7 @@ from inspect_ai.tool import ToolCall, ToolInfo
 
 from upskill.agents.streams import KNOWN_TOOLS
 from upskill.core.nouns import SkillUse
-from upskill.core.trials.skill_use import SKILL_FILE, SkillWatch
-from upskill.core.trials.trajectory import TrajectoryBuilder
+from upskill.core.trials.trajectory import SKILL_FILE, SkillWatch, TrajectoryBuilder
 
 LEAST_CHARACTERS = (40, 25, 12)
 """How long a line of a skill's body must be to tell that it was loaded: the first length that any line has."""

@@ -31,7 +31,7 @@ from upskill.core.runs.records import TRIALS_FILE, RunRecord
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.runs.skill_copy import SkillText, read_skill_text, skill_text
 from upskill.core.runs.trial_log import collector_paused, emptied
-from upskill.core.skills.frontmatter import parse_skill_text
+from upskill.core.skills.markdown import parse_skill_text
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import (
     FIRST_LOOK,

@@ -29,7 +29,7 @@ from upskill.core.nouns.skill import (
     shared_path_problem,
 )
 from upskill.core.nouns.text import decoded, on_one_line
-from upskill.core.skills.frontmatter import one_line
+from upskill.core.skills.markdown import one_line
 from upskill.core.skills.skills import read_contents, read_skill, write_skill
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from

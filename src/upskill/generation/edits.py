@@ -20,8 +20,7 @@ from upskill.atomic_file import write_atomically
 from upskill.core.nouns import Skill
 from upskill.core.nouns.skill import NOT_FOR_STUDENTS, SKILL_FILE, path_problem
 from upskill.core.nouns.text import on_one_line, readable_text
-from upskill.core.skills.frontmatter import FENCE, parse_skill_text, scalar_text
-from upskill.core.skills.markdown import has_open_block, headings, plain_heading
+from upskill.core.skills.markdown import FENCE, has_open_block, headings, parse_skill_text, plain_heading, scalar_text
 from upskill.core.skills.skills import copy_skill, read_skill
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.generation.draft import Draft

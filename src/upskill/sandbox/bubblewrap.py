@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from upskill import processes
-from upskill.sandbox import profile, seccomp, wire
+from upskill.sandbox import profile, wire
 from upskill.sandbox.backends import unavailable
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, MOST_READ_ONLY, FileRefused, Mount, SandboxSpec
@@ -76,7 +76,7 @@ def open_bubblewrap(
     """A new namespace with an init process that has said `ready`. Raises `SandboxUnavailable`, `FileRefused`."""
     check(spec)
     words = launcher(recipe)
-    if not seccomp.supported(platform.machine()):
+    if not profile.supported(platform.machine()):
         raise unavailable(f"there is no system call filter for {platform.machine()}")
     interpreter = interpreter or profile.find_interpreter()
     if interpreter.prefix is not None:
@@ -128,9 +128,9 @@ def describe_bubblewrap() -> tuple[str, str]:
     found = version(program)
     if found is None or tuple(int(part) for part in found.split(".")[:2] if part.isdigit()) < OLDEST:
         raise unavailable(f"bubblewrap {found or 'of unknown version'} is too old; it must be 0.8.0 or later")
-    if not seccomp.supported(platform.machine()):
+    if not profile.supported(platform.machine()):
         raise unavailable(f"there is no system call filter for {platform.machine()}")
-    return found, profile.digest(profile.HARDENED, seccomp.compile_filter(platform.machine()))
+    return found, profile.digest(profile.HARDENED, profile.compile_filter(platform.machine()))
 
 
 def check(spec: SandboxSpec) -> None:
@@ -184,7 +184,7 @@ def _start(
             recipe=recipe,
             init_process=init_process,
             status=status_end,
-            filter_=data(seccomp.compile_filter(platform.machine())) if recipe.filtered else None,
+            filter_=data(profile.compile_filter(platform.machine())) if recipe.filtered else None,
             data=data,
         )
         process = spawn(

@@ -1,16 +1,205 @@
-"""The hardened profile: every flag that bubblewrap is started with. A list of words; starts nothing.
+"""The hardened profile: every flag that bubblewrap is started with, and the filter of system calls. Starts nothing.
 
-Order matters: later mounts cover earlier ones, and the root becomes read-only last.
+Order matters: later mounts cover earlier ones, and the root becomes read-only last. The filter is
+compiled to classic BPF in plain Python for two architectures. On any other there is no filter, and so no sandbox.
 """
 
+import errno
+import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from upskill.sandbox.contract import HOME, WORKSPACE, SandboxSpec
 from upskill.sandbox.init_process import init_program
+
+NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
+    # name: (x86_64, aarch64); tests compare them with the kernel's headers
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "bpf": (321, 280),
+    "userfaultfd": (323, 282),
+    "perf_event_open": (298, 241),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "setns": (308, 268),
+    "unshare": (272, 97),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "open_by_handle_at": (304, 265),
+    "name_to_handle_at": (303, 264),
+    "move_mount": (429, 429),
+    "open_tree": (428, 428),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "reboot": (169, 142),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "acct": (163, 89),
+    "syslog": (103, 116),
+    "fanotify_init": (300, 262),
+    "pidfd_getfd": (438, 438),
+    "kcmp": (312, 272),
+    "clock_settime": (227, 112),
+    "settimeofday": (164, 170),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "lookup_dcookie": (212, 18),
+    "modify_ldt": (154, None),
+    "uselib": (134, None),
+    "remap_file_pages": (216, 234),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "fanotify_mark": (301, 263),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
+    "vmsplice": (278, 75),
+    "io_setup": (206, 0),
+    "clone3": (435, 435),
+    "clone": (56, 220),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "prlimit64": (302, 261),
+    "ioctl": (16, 29),
+    "setsockopt": (54, 208),
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
+    "sched_setaffinity": (203, 122),
+}
+
+NEWEST = 452
+"""The newest call that was judged (fchmodat2, Linux 6.6). Later ones are not there, whatever the kernel has."""
+UNUSED: Mapping[str, tuple[int, int]] = {"x86_64": (335, 424), "aarch64": (295, 424)}
+"""Numbers that no architecture-independent call had when these were judged, from and to before."""
+NOT_THERE = frozenset(
+    {"clone3", "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "mq_open", "vmsplice", "io_setup"}
+)
+"""Answered as an older kernel would. libc falls back from clone3 to clone, whose flags a filter can see. The others
+make memory that no process has mapped, which the watcher of a sandbox without a control group could not count."""
+
+NAMESPACE_FLAGS = 0x7E020000
+FAMILIES = (1, 2, 10)
+"""AF_UNIX, AF_INET, AF_INET6. AF_VSOCK and others ignore network namespaces."""
+TERMINAL_INJECTION = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX: typing into a terminal in somebody's name."""
+WHOSE = {
+    **{"setpriority": 1, "ioprio_set": 1},
+    **dict.fromkeys(("sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"), 0),
+}
+"""Which argument says whose share of the processor is meant."""
+EVERY_PROCESS = {"setpriority": 2, "ioprio_set": 3}
+"""PRIO_USER and IOPRIO_WHO_USER: all processes of the user, process 1 among them."""
+SOCKET_LEVEL, BUFFER_SIZES = 1, (7, 8)
+"""SOL_SOCKET; SO_SNDBUF and SO_RCVBUF."""
+
+_AUDIT_ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_BIT = 0x40000000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
+
+
+def _step(code: int, value: int, *, if_true: int = 0, if_false: int = 0) -> bytes:
+    """One `struct sock_filter`. A comparison skips so many steps where it is true or false."""
+    return struct.pack("<HBBI", code, if_true, if_false, value)
+
+
+def _refuse(number: int) -> bytes:
+    return _step(_RETURN, _ERRNO | number)
+
+
+def _argument(index: int) -> bytes:
+    """Load the low half of an argument: every argument judged here is an int."""
+    return _step(_LOAD, _ARGUMENTS_AT + 8 * index)
+
+
+_PASS = _step(_RETURN, _ALLOW)
+
+
+def _rules_of(name: str) -> list[bytes]:
+    """What happens once the number of this call was met."""
+    if name in NOT_THERE:
+        return [_refuse(errno.ENOSYS)]
+    if name == "clone":
+        return [_argument(0), _step(_ANY_BIT, NAMESPACE_FLAGS, if_false=1), _refuse(errno.EPERM), _PASS]
+    if name in ("socket", "socketpair"):
+        allowed = [step for family in FAMILIES for step in (_step(_EQUAL, family, if_false=1), _PASS)]
+        return [_argument(0), *allowed, _refuse(errno.EAFNOSUPPORT)]
+    if name == "prlimit64":
+        # Of oneself only: all processes share one user, and process 1 must not be squeezed from below.
+        return [_argument(0), _step(_EQUAL, 0, if_false=1), _PASS, _refuse(errno.EPERM)]
+    if name in WHOSE:
+        # Not that of process 1, or a student could make it too late to hand out what the student left.
+        rules: list[bytes] = []
+        if (everybody := EVERY_PROCESS.get(name)) is not None:
+            rules = [_argument(0), _step(_EQUAL, everybody, if_false=1), _refuse(errno.EPERM)]
+        return [*rules, _argument(WHOSE[name]), _step(_EQUAL, 1, if_false=1), _refuse(errno.EPERM), _PASS]
+    if name == "setsockopt":
+        # Done without effect: with buffers of one known size, counting sockets bounds their memory.
+        ignored = [step for size in BUFFER_SIZES for step in (_step(_EQUAL, size, if_false=1), _refuse(0))]
+        return [_argument(1), _step(_EQUAL, SOCKET_LEVEL, if_true=1), _PASS, _argument(2), *ignored, _PASS]
+    if name == "ioctl":
+        refused = [
+            step
+            for request in TERMINAL_INJECTION
+            for step in (_step(_EQUAL, request, if_false=1), _refuse(errno.EPERM))
+        ]
+        return [_argument(1), *refused, _PASS]
+    return [_refuse(errno.EPERM)]
+
+
+def supported(machine: str) -> bool:
+    return machine in _AUDIT_ARCHITECTURE
+
+
+def compile_filter(machine: str) -> bytes:
+    """The filter as an array of `struct sock_filter`. Raises `KeyError` for an architecture without a table."""
+    column = 0 if machine == "x86_64" else 1
+    program = [
+        _step(_LOAD, _ARCHITECTURE_AT),
+        _step(_EQUAL, _AUDIT_ARCHITECTURE[machine], if_true=1),
+        _step(_RETURN, _KILL_PROCESS),
+        _step(_LOAD, _NUMBER_AT),
+    ]
+    if machine == "x86_64":
+        program += [_step(_AT_LEAST, _X32_BIT, if_false=1), _refuse(errno.EPERM)]
+    first, end = UNUSED[machine]
+    program += [_step(_AT_LEAST, NEWEST + 1, if_false=1), _refuse(errno.ENOSYS)]
+    program += [_step(_AT_LEAST, first, if_false=2), _step(_AT_LEAST, end, if_true=1), _refuse(errno.ENOSYS)]
+    for name, numbers in NUMBERS.items():
+        if (number := numbers[column]) is not None:
+            rules = _rules_of(name)
+            program += [_step(_EQUAL, number, if_false=len(rules)), *rules]
+    return b"".join((*program, _PASS))
+
 
 INIT_PROGRAM = "/run/init.pyc"
 OWN_PYTHON = "/opt/python"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 
 from upskill.sandbox.contract import CommandResult, Ended, FileRefused, Files, Limits, RefusalKind, SandboxGone
-from upskill.sandbox.init_process.frames import HEADER, pack, unpack
+from upskill.sandbox.init_process.files import HEADER, pack, unpack
 
 SLACK = 1_048_576
 GRACE_SECONDS = 10.0

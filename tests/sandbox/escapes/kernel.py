@@ -3,7 +3,7 @@
 import platform
 
 from upskill.sandbox.probes import CALLS, Probe, ProbeOutcome, Scene, finished, lines, must_print, outcome, printed
-from upskill.sandbox.seccomp import NUMBERS
+from upskill.sandbox.profile import NUMBERS
 
 
 def number_of(name: str) -> int:

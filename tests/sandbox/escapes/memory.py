@@ -20,7 +20,7 @@ from upskill.sandbox.probes import (
     outcome,
     printed,
 )
-from upskill.sandbox.seccomp import NEWEST, UNUSED
+from upskill.sandbox.profile import NEWEST, UNUSED
 
 MEBIBYTE = 1_048_576
 

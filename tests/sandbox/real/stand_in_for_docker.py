@@ -11,7 +11,7 @@ import platform
 import sys
 from pathlib import Path
 
-from upskill.sandbox import bubblewrap, profile, seccomp
+from upskill.sandbox import bubblewrap, profile
 
 NOTES = Path(sys.argv[0]).parent / "calls.jsonl"
 VALUED = {
@@ -42,7 +42,7 @@ def run(words: list[str]) -> None:
     if image == "missing":
         sys.exit("docker: Error response from daemon: No such image: missing")
     filter_ = os.memfd_create("filter")
-    os.write(filter_, seccomp.compile_filter(platform.machine()))
+    os.write(filter_, profile.compile_filter(platform.machine()))
     os.lseek(filter_, 0, os.SEEK_SET)
     os.set_inheritable(filter_, True)
     os.execv(

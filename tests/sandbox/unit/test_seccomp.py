@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.sandbox.seccomp import NEWEST, NOT_THERE, NUMBERS, UNUSED, WHOSE, compile_filter, supported
+from upskill.sandbox.profile import NEWEST, NOT_THERE, NUMBERS, UNUSED, WHOSE, compile_filter, supported
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.sandbox import FileRefused, Limits, SandboxGone
-from upskill.sandbox.init_process.frames import pack, unpack
+from upskill.sandbox.init_process.files import pack, unpack
 from upskill.sandbox.wire import (
     Wire,
     WireLost,

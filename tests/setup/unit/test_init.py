@@ -7,7 +7,7 @@ import yaml
 
 from upskill.core.models.scripted import load_script
 from upskill.errors import UsageError
-from upskill.setup.init import EXAMPLE, init_project
+from upskill.setup.init_command import EXAMPLE, init_project
 
 
 def test_what_is_written_is_valid_and_whole(tmp_path: Path) -> None:

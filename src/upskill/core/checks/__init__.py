@@ -7,8 +7,7 @@ import json
 
 from upskill.core.checks.command import Command
 from upskill.core.checks.commands import Commands, FilesRead
-from upskill.core.checks.contains import Contains, Equals, Excludes
-from upskill.core.checks.file import File
+from upskill.core.checks.contains import Contains, Equals, Excludes, File
 from upskill.core.checks.judge import Judge, JudgeMissing
 from upskill.core.checks.kind import (
     CheckOutcome,

@@ -29,7 +29,7 @@ from upskill.core.nouns.skill import (
     is_skill_name,
 )
 from upskill.core.nouns.text import on_one_line
-from upskill.core.skills.frontmatter import SkillParts, one_line, parse_skill_text, render_skill_text
+from upskill.core.skills.markdown import SkillParts, one_line, parse_skill_text, render_skill_text
 from upskill.core.skills.skill_files import FoundFile, describe, find_files, foreign_evidence, skill_invalid
 from upskill.errors import EngineError, UsageError
 

@@ -17,8 +17,17 @@ from upskill.core.nouns import Arm, Files, Skill
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.sample_source import Find, PendingTrial
 from upskill.core.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
-from upskill.core.trials.skill_use import SKILL_FILE, Marks, OtherMark, OtherMarks, SkillWatch, marks_of
-from upskill.core.trials.trajectory import KNOWN_TOOLS, TOOLS, trajectory_of
+from upskill.core.trials.trajectory import (
+    KNOWN_TOOLS,
+    SKILL_FILE,
+    TOOLS,
+    Marks,
+    OtherMark,
+    OtherMarks,
+    SkillWatch,
+    marks_of,
+    trajectory_of,
+)
 from upskill.core.trials.trial_run import SKILLS, TrialLimits, skill_folder
 from upskill.sandbox import FileRefused, SandboxSpec
 

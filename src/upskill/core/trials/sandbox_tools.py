@@ -17,8 +17,7 @@ from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams
 
 from upskill.core.nouns import Case, Files, SkillUse
 from upskill.core.nouns.text import whole_characters
-from upskill.core.trials.skill_use import SkillWatch
-from upskill.core.trials.trajectory import READ_FILE, SHELL, WRITE_FILE, ToolSpec
+from upskill.core.trials.trajectory import READ_FILE, SHELL, WRITE_FILE, SkillWatch, ToolSpec
 from upskill.core.trials.trial_run import TrialLimits
 from upskill.sandbox import WORKSPACE, CommandResult, FileRefused, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
 

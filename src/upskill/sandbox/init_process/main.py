@@ -15,8 +15,17 @@ from upskill.sandbox.init_process.commands import (
     descendants,
     process_control,
 )
-from upskill.sandbox.init_process.files import WORKSPACE, MissingFile, RefusedFile, read_file, take_files, write_file
-from upskill.sandbox.init_process.frames import HEADER, pack, unpack
+from upskill.sandbox.init_process.files import (
+    HEADER,
+    WORKSPACE,
+    MissingFile,
+    RefusedFile,
+    pack,
+    read_file,
+    take_files,
+    unpack,
+    write_file,
+)
 
 MEMORY_FILE_SYSTEMS = (WORKSPACE, "/tmp", "/home", "/dev/shm")
 

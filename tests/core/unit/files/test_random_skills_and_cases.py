@@ -13,7 +13,7 @@ from skills_ref.validator import validate_metadata
 from upskill.core.cases.files import read_case_file, read_skill_cases, write_case_file
 from upskill.core.checks import check_problems
 from upskill.core.nouns import Case
-from upskill.core.skills.frontmatter import render_skill_text
+from upskill.core.skills.markdown import render_skill_text
 from upskill.core.skills.skills import copy_skill, read_skill, write_skill
 from upskill.errors import SkillInvalid, UsageError
 

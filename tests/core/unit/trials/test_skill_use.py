@@ -1,7 +1,7 @@
 """Which files of a skill came back to a student: only what it could not know otherwise counts."""
 
 from upskill.core.nouns import SkillUse
-from upskill.core.trials.skill_use import OtherMark, SkillWatch, marks_of
+from upskill.core.trials.trajectory import OtherMark, SkillWatch, marks_of
 
 CONTENTS = {
     "SKILL.md": b"---\nname: thing\n---\nAsk the harbour master first.\nThe same line in two files.\nshort\n",
