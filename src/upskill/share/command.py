@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from upskill.core.nouns.finding import Finding
     from upskill.share.files import NewFile
-    from upskill.share.install import InstallPlan, InstallRecord, Scope
+    from upskill.share.install import InstallPlan, Scope
     from upskill.share.publish import PublishPlan
 
 
@@ -249,13 +249,16 @@ def _undo(skill: Path, agents: tuple[str, ...], scope: "Scope", *, dry_run: bool
 
     copies = plan_undo(skill, agents=agents, scope=scope)
     if not as_json:
-        print_lines(*(f"removes {_shown(copy.folder, copy.real)}: {_size(record)}" for copy, record in copies))
+        for copy, record in copies.items():
+            unchanged = f"unchanged since upskill {record.upskill} installed them"
+            files = count(len(record.files) + 1, "file")
+            print_lines(f"removes {_shown(copy.folder, copy.real)}: {files}, {unchanged}")
     if not dry_run:
         _agree("Remove it?", yes=yes, nothing="nothing was removed")
         undo(copies, scope=scope)
     if as_json:
-        removed = [{"agents": list(copy.agents), "folder": str(copy.real), "action": "remove"} for copy, _ in copies]
-        record = copies[0].record
+        removed = [{"agents": list(copy.agents), "folder": str(copy.real), "action": "remove"} for copy in copies]
+        record = next(iter(copies.values()))
         print_json(
             {
                 "schema": INSTALL_SCHEMA,
@@ -268,10 +271,6 @@ def _undo(skill: Path, agents: tuple[str, ...], scope: "Scope", *, dry_run: bool
     elif not dry_run:
         print_lines("removed: everything is as it was before")
     return EXIT_DONE
-
-
-def _size(record: "InstallRecord") -> str:
-    return f"{count(len(record.files) + 1, 'file')}, unchanged since upskill {record.upskill} installed them"
 
 
 PUBLISH_SCHEMA = "upskill.publish/1"

@@ -101,18 +101,20 @@ def _title(skills: Sequence[ComparedSkill]) -> str:
     unknown = [one for one in asked if one.evaluation is None or "invalid" in _verdicts(one)]
     better = [one for one in asked if _verdicts(one) & {"helps", "cheaper"}]
     if worse:
-        new = not any(map(_compares_versions, worse))
-        what = "hurts" if new else "got worse"
-        what = "hurt" if new and len(worse) > 1 else what
         beside = [one for one in unknown if "hurts" not in _verdicts(one)]
-        return f"upskill: {_of(worse, asked)} {what}" + (f", {len(beside)} could not be measured" if beside else "")
+        more = f", {len(beside)} could not be measured" if beside else ""
+        return f"upskill: {_of(worse, asked)} {_verb(worse, 'hurt', 'got worse')}{more}"
     if unknown:
         return f"upskill: {_of(unknown, asked)} could not be measured"
     if better:
-        what = "helps" if not any(map(_compares_versions, better)) else "got better"
-        what = "help" if what == "helps" and len(better) > 1 else what
-        return f"upskill: {_of(better, asked)} {what}, none is shown to be worse"
+        return f"upskill: {_of(better, asked)} {_verb(better, 'help', 'got better')}, none is shown to be worse"
     return f"upskill: {count(len(asked), 'skill')} measured, none is shown to be worse"
+
+
+def _verb(some: Sequence[ComparedSkill], plural: str, between_versions: str) -> str:
+    if any(map(_compares_versions, some)):
+        return between_versions
+    return plural if len(some) > 1 else f"{plural}s"
 
 
 def _of(some: Sequence[ComparedSkill], asked: Sequence[ComparedSkill]) -> str:

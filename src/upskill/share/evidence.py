@@ -198,9 +198,7 @@ class Evidence:
         return any(one.verdict == "helps" and one.against == "baseline" and not one.scripted for one in self.results)
 
 
-MOST_FILES = 10_000
 MOST_TEXT = 400
-MOST_MISSING_LOOKS = 1_000
 MOST_COUNTED = 10**9
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CLOSE = 1e-4
@@ -216,8 +214,6 @@ def _skill_problems(evidence: Evidence) -> Iterator[str]:
     skill = evidence.skill
     if not is_skill_name(skill.name):
         yield "skill.name: not the name of a skill"
-    if len(skill.files) > MOST_FILES:
-        yield f"skill.files: more than {MOST_FILES:,}"
     for file in skill.files:
         if not _is_path(file.path):
             yield "skill.files: a path that leaves the skill"
@@ -230,7 +226,7 @@ def _skill_problems(evidence: Evidence) -> Iterator[str]:
 
 
 def _problems(evidence: Evidence) -> Iterator[str]:
-    if len(evidence.results) > MOST_RESULTS or len(evidence.missing_looks) > MOST_MISSING_LOOKS:
+    if len(evidence.results) > MOST_RESULTS:
         yield f"results: more than {MOST_RESULTS}"
     if not 0 <= evidence.left_out <= MOST_COUNTED or not 0 < evidence.card_format <= MOST_COUNTED:
         yield "left_out or card_format: not a number of something"

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -116,6 +116,26 @@ class Scope:
         return (Path(named) if named else self.home / _USUAL[first]) / inside
 
 
+FORMAT = "upskill.install-record/1"
+MOST_RECORD_BYTES = 1_000_000
+MOST_FOLDERS_MADE = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InstallRecord:
+    """What was installed: every file with its SHA-256, and how many folders above it were made for it."""
+
+    format: str = FORMAT
+    upskill: str
+    """The version that wrote it."""
+    name: str
+    digest: str
+    """The digest of the skill, as `upskill eval` and `evidence.json` have it."""
+    files: Mapping[str, str]
+    folders_made: int = 0
+    """How many of the folders above, the innermost first."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Copy:
     """One copy of a skill: for whom, where, and what happens there."""
@@ -144,26 +164,6 @@ def _copies(name: str, agents: Sequence[str], scope: Scope) -> tuple[Copy, ...]:
     return tuple(found.values())
 
 
-FORMAT = "upskill.install-record/1"
-MOST_RECORD_BYTES = 1_000_000
-MOST_FOLDERS_MADE = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class InstallRecord:
-    """What was installed: every file with its SHA-256, and how many folders above it were made for it."""
-
-    format: str = FORMAT
-    upskill: str
-    """The version that wrote it."""
-    name: str
-    digest: str
-    """The digest of the skill, as `upskill eval` and `evidence.json` have it."""
-    files: Mapping[str, str]
-    folders_made: int = 0
-    """How many of the folders above, the innermost first."""
-
-
 _RECORD = TypeAdapter(InstallRecord)
 
 
@@ -176,13 +176,13 @@ def _read_record(folder: Path) -> InstallRecord | None:
     return record if record.format == FORMAT and 0 <= record.folders_made <= MOST_FOLDERS_MADE else None
 
 
-def _require_unchanged(folder: Path, record: InstallRecord, *, shown: Path, done: str, hint: str) -> None:
+def _require_unchanged(copy: Copy, record: InstallRecord, *, done: str, instead: str) -> None:
     """Raise where a copy is not as it was installed."""
-    if changed := changed_files(folder, record.files, besides={INSTALL_RECORD}):
+    if changed := changed_files(copy.real, record.files, besides={INSTALL_RECORD}):
         raise UsageError(
-            on_one_line(f"{shown}: was changed after it was installed, so it was not {done}"),
+            on_one_line(f"{copy.folder}: was changed after it was installed, so it was not {done}"),
             problems=named_changes(changed),
-            hint=hint,
+            hint=f"copy what you need from it and {instead}",
         )
 
 
@@ -328,8 +328,7 @@ def _action(copy: Copy, files: Mapping[str, NewFile]) -> Action:
         raise UsageError(
             on_one_line(f"{copy.folder}: {what}, so it was not replaced"), hint="move it away, then install again"
         )
-    hint = "copy what you need from it and move it away, then install again"
-    _require_unchanged(real, record, shown=copy.folder, done="replaced", hint=hint)
+    _require_unchanged(copy, record, done="replaced", instead="move it away, then install again")
     return "keep" if record.files == _hashes(files) else "replace"
 
 
@@ -343,53 +342,44 @@ def _made_before(skills_folder: Path) -> list[int]:
     return [record.folders_made for record in found if record is not None]
 
 
-class InstalledCopy(NamedTuple):
-    """A copy that can be removed, and what was installed there."""
+def plan_undo(skill: Path, *, agents: Sequence[str], scope: Scope) -> dict[Copy, InstallRecord]:
+    """The copies that would be removed, each with what was installed there.
 
-    copy: Copy
-    record: InstallRecord
-
-    def require_unchanged(self) -> None:
-        """Raise where somebody changed it: then it is not removed."""
-        hint = "copy what you need from it and remove it yourself"
-        _require_unchanged(self.copy.real, self.record, shown=self.copy.folder, done="removed", hint=hint)
-
-
-def plan_undo(skill: Path, *, agents: Sequence[str], scope: Scope) -> tuple[InstalledCopy, ...]:
-    """The copies that would be removed. `skill` is the folder that was installed, or only its name."""
+    `skill` is the folder that was installed, or only its name.
+    """
     _require_known(agents, user=scope.user, skill=skill)
     name = _name_of(skill)
-    found: list[InstalledCopy] = []
+    found: dict[Copy, InstallRecord] = {}
     for copy in _copies(name, agents or tuple(AGENTS), scope):
         record = None if copy.leaves(scope) or copy.real.is_symlink() else _read_record(copy.real)
         if record is not None and record.name == name:
-            found.append(InstalledCopy(copy, record))
-            found[-1].require_unchanged()
+            _require_unchanged(copy, record, done="removed", instead="remove it yourself")
+            found[copy] = record
     if not found:
         where = "for all your projects" if scope.user else "in this project"
         raise UsageError(
             on_one_line(f"{name}: upskill installed no such skill {where}"),
             hint="run this in the folder of the project; for copies in all your projects add --user",
         )
-    return tuple(found)
+    return found
 
 
-def undo(copies: Sequence[InstalledCopy], *, scope: Scope) -> None:
+def undo(copies: Mapping[Copy, InstallRecord], *, scope: Scope) -> None:
     """Remove the copies, all or none, and the empty folders that were made for them.
 
     Raises where somebody changed a copy since the plan was made.
     """
-    for installed in copies:
-        installed.require_unchanged()
+    for copy, record in copies.items():
+        _require_unchanged(copy, record, done="removed", instead="remove it yourself")
     try:
         with FolderChanges() as changes:
-            for copy, _ in copies:
+            for copy in copies:
                 changes.stage_removal(copy.real)
             changes.apply()
     except OSError as error:
         raise EngineError(on_one_line(f"nothing was removed ({why_not(error)})")) from error
     kept = {scope.base.resolve(), *scope.base.resolve().parents}
-    for copy, record in copies:
+    for copy, record in copies.items():
         for folder in copy.real.parents[: record.folders_made]:
             if folder in kept:
                 break
