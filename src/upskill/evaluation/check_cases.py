@@ -16,20 +16,21 @@ from upskill.core.checks import GradingContext
 from upskill.core.nouns import Arm, Case, Errored, Qualification, Reason, Scored, Skill, Trial, TrialPlan, Turn
 from upskill.core.nouns.text import shortened
 from upskill.core.progress import SILENT, Progress, RunProgress
-from upskill.core.runs.records import Status, now
+from upskill.core.runs.records import Status, now, read_run
 from upskill.core.runs.run_folders import create_run
+from upskill.core.runs.run_summaries import runs_in
 from upskill.core.settings import ResolvedSettings
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import BaselineTally, label_of, tally_baselines
 from upskill.core.statistics.lift import EQUAL_OUTCOMES
 from upskill.core.trials.measure import clean_run_logs, measure
 from upskill.core.trials.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
-from upskill.errors import UsageError
+from upskill.errors import UpskillError, UsageError
 from upskill.evaluation.cases import find_cases, slow_cases_note
 from upskill.evaluation.estimate import PlanEstimate, client_for, estimate_plan
 from upskill.evaluation.evaluate import ended_in, first_record
 from upskill.evaluation.order import EvaluationOrder
-from upskill.evaluation.past_runs import list_runs, trials_of
+from upskill.evaluation.past_runs import trials_of
 from upskill.evaluation.prepare import prepare
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 
@@ -99,14 +100,17 @@ def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, 
 def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[str, str, bool]]:
     """Student, case and whether it passed, of every scored baseline trial of exactly these cases in past runs."""
     known = {case.id: case.digest for case in cases}
-    for listed in list_runs(runs_dir):
-        record = listed.record
-        if record is None or "baseline" not in record.arms:
+    for folder in runs_in(runs_dir):
+        try:
+            record = read_run(folder)
+        except UpskillError:
+            continue  # somebody's damaged run is no reason to stop; `upskill runs` names it
+        if "baseline" not in record.arms:
             continue
         mine = {case.id for case in record.cases if known.get(case.id) == case.digest}
         if not mine:
             continue
-        for trial in trials_of(listed.folder):
+        for trial in trials_of(folder):
             # A trial from the store was bought by another run, which may be in the same folder.
             if trial.arm == "baseline" and trial.case_id in mine and trial.outcome.kind == "scored" and trial.calls:
                 yield trial.student, trial.case_id, trial.outcome.passed

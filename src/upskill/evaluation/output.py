@@ -66,7 +66,7 @@ def show_plans(planned: "PlannedSkills", *, as_json: bool) -> None:
 
 def plan_lines(planned: "PlannedSkills") -> list[str]:
     """What each skill takes, what all take, and what is worth knowing of them."""
-    from upskill.evaluation.compared_skills_table import by_skill
+    from upskill.evaluation.several import by_skill
 
     lines = [f"{one.skill.name}: {_words(one)}" for one in planned.skills]
     notes = [
@@ -80,7 +80,7 @@ def plan_lines(planned: "PlannedSkills") -> list[str]:
 
 
 def _words(one: "PlannedSkill") -> str:
-    from upskill.evaluation.compared_skills_table import unmeasured_words
+    from upskill.evaluation.several import unmeasured_words
 
     if one.prepared is None:
         return unmeasured_words(one.skill)
@@ -232,7 +232,7 @@ def show_several(
 ) -> int:
     """Write the files that were asked for, print the result, and give the exit code."""
     from upskill.core.runs.own_runs import resume_command
-    from upskill.evaluation.compared_skills_table import compared_json, show_compared
+    from upskill.evaluation.several import compared_json, show_compared
 
     found = found.requiring(required)
     write_formats(found.skills, files)

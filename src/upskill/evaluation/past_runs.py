@@ -17,7 +17,7 @@ from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.look_ledger import LookLedger, default_ledger_path
 from upskill.core.runs.records import RunRecord, read_run
 from upskill.core.runs.run_folders import RunFolder, evaluation_in, is_at_work, remove, size_of
-from upskill.core.runs.run_summaries import past_runs, runs_in
+from upskill.core.runs.run_summaries import past_runs
 from upskill.core.skills.skills import read_skill
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ListedRun:
-    """One run folder: its record, or why it cannot be read."""
-
-    folder: Path
-    record: RunRecord | None = None
-    problem: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class LooksOfSkill:
     """What a ledger holds of one skill."""
 
@@ -46,15 +37,6 @@ class LooksOfSkill:
     ledger: Path
     looks: tuple[Look, ...]
     notes: tuple[str, ...]
-
-
-def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """Every run in a folder; none where there is no folder."""
-    for path in runs_in(folder):
-        try:
-            yield ListedRun(folder=path, record=read_run(path))
-        except UpskillError as error:
-            yield ListedRun(folder=path, problem=error.message)
 
 
 def looks_of(skill: str, ledger: str | None) -> LooksOfSkill:
@@ -86,15 +68,8 @@ class PrunePlan:
     bytes: int
     at_work: tuple[PastRun, ...]
     """Old enough to go, but possibly still running."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PruneResult:
-    """The runs that were removed, and why others could not be."""
-
-    gone: tuple[PastRun, ...]
-    bytes: int
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    """Why some could not be removed."""
 
 
 def choose(
@@ -125,8 +100,8 @@ def _is_older(run: PastRun, moment: datetime) -> bool:
     return (ended if ended.tzinfo else ended.replace(tzinfo=UTC)) < moment
 
 
-def prune(plan: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
-    """Remove the chosen runs. One that cannot be removed is reported, and the others are still removed."""
+def prune(plan: PrunePlan, *, progress: Progress = SILENT) -> PrunePlan:
+    """Remove the chosen runs, and return what went. One that cannot be removed is a problem; the others still go."""
     gone, freed, problems = [], 0, []
     for number, run in enumerate(plan.going, 1):
         size = size_of(Path(run.folder))
@@ -138,7 +113,7 @@ def prune(plan: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
         gone.append(run)
         freed += size
         progress.step("removing runs", number, len(plan.going))
-    return PruneResult(gone=tuple(gone), bytes=freed, problems=tuple(problems))
+    return replace(plan, going=tuple(gone), bytes=freed, problems=tuple(problems))
 
 
 def read_history(skill: str, runs_dir: Path) -> tuple[Version, ...]:

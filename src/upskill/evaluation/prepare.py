@@ -35,8 +35,7 @@ from upskill.evaluation.cases import (
     without_copies,
 )
 from upskill.evaluation.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.evaluation.order import EvaluationOrder
-from upskill.evaluation.other_skills import danger_notes, find_others, require_offered_by
+from upskill.evaluation.order import EvaluationOrder, danger_notes, find_others, require_offered_by
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 
 MOST_ESTIMATE_ERROR = 0.67

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from upskill.core import checks
 from upskill.core.cases.files import read_case_file
-from upskill.core.nouns import Case, Errored, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
+from upskill.core.nouns import Case, Errored, Evaluation, Qualification, Scored, Skill, Trial
 from upskill.core.nouns.look import LookTerms
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, Progress
@@ -27,15 +27,12 @@ from upskill.core.trials.judge import (
 )
 from upskill.errors import UsageError
 from upskill.evaluation.cases import qualify_within
-from upskill.evaluation.conclude import summarise
 from upskill.evaluation.prepare import unconfined_notes
 from upskill.evaluation.replay import (
-    CUT_SHORT,
     changed_families,
+    conclude_again,
     planned_only,
-    recorded_ends,
     recorded_plan,
-    replayed_schedules,
 )
 from upskill.evaluation.resume import recorded_backend
 from upskill.sandbox import Backend, require_sandbox
@@ -83,19 +80,11 @@ def regrade(
             graded=graded,
         )
     looks = _looks(plan.cases, record)
-    ends = recorded_ends(run, record)
-    schedules = replayed_schedules(plan, regraded, min_lift=record.min_lift, looks=looks, ends=ends)
-    return summarise(
-        plan,
-        regraded,
-        skill=skill,
-        run=run.as_posix(),
-        schedules=schedules,
-        cut_short=lambda student: CUT_SHORT.get(ends[student.name]),
-        min_lift=record.min_lift,
-        looks=looks,
-        case_states=_states(plan.cases, skill, record, backend=confined.backend if confined else None),
-        bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
+    states = _states(plan.cases, skill, record, backend=confined.backend if confined else None)
+    found = conclude_again(run, record, plan, regraded, skill=skill, looks=looks, case_states=states)
+    return replace(
+        found,
+        bought=replace(found.bought, cost=0.0),
         notes=(
             f"regraded from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *_unknown_notes(unknown),
@@ -103,11 +92,11 @@ def regrade(
             *changed_families(graded_cases, record),
             *map(own_judge_note, own_judges(record.judge, plan.students)),
             *unconfined_notes(backend),
+            *found.notes,
         ),
-        end=replace(record.end or RunEnd(), interrupted=False),
+        end=replace(found.end, interrupted=False),
         sandbox=backend,
         judge=judge_report(record.judge, regraded, None),
-        others=record.others,
     )
 
 

@@ -15,6 +15,7 @@ from upskill.core.nouns import (
     Case,
     Evaluation,
     Purchase,
+    Qualification,
     RunEnd,
     Scored,
     Skill,
@@ -271,39 +272,46 @@ CUT_SHORT: Mapping[StudentEnd, CutShort] = {
 """What cut a student short, by how its trials ended."""
 
 
-def recorded_ends(run: Path, record: RunRecord) -> dict[str, StudentEnd]:
-    """How the trials of each student ended when they were run; a run without a result was killed."""
-    try:
-        recorded = recorded_evaluation(run, record, name=run.as_posix())
-    except UnreadableResult:
-        recorded = None
-    known = () if recorded is None else recorded.students
-    killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
-    return dict.fromkeys((one.name for one in record.students), killed) | {one.student.name: one.end for one in known}
-
-
-def replayed_schedules(
+def conclude_again(
+    run: Path,
+    record: RunRecord,
     plan: TrialPlan,
-    trials: Iterable[Trial],
+    trials: Sequence[Trial],
     *,
-    min_lift: float | None,
+    skill: Skill,
     looks: Mapping[str, LookTerms],
-    ends: Mapping[str, StudentEnd],
-) -> dict[str, Schedule]:
-    """The schedule of each student after these trials, which stops where the recorded one did."""
+    case_states: tuple[Qualification, ...],
+) -> Evaluation:
+    """The evaluation that these trials of a run give. Each schedule stops where the recorded one did, even if other
+    grades would have let it go on; a run without a result was killed. What was bought is not known here."""
+    killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
+    ends = dict.fromkeys((one.name for one in record.students), killed)
+    with suppress(UnreadableResult):
+        recorded = recorded_evaluation(run, record, name=run.as_posix(), skill=skill)
+        ends |= {one.student.name: one.end for one in (() if recorded is None else recorded.students)}
     mine = by_student(trials)
     schedules: dict[str, Schedule] = {}
-    for student in plan.students:
-        terms = looks.get(student.name, FIRST_LOOK)
-        schedules[student.name] = replay_trials(plan, mine[student.name], min_lift=min_lift, terms=terms)
-        _stop_there(schedules[student.name], ends[student.name])
-    return schedules
-
-
-def _stop_there(schedule: Schedule, end: StudentEnd) -> None:
-    """Where a design stopped by itself, its replay ends too, even if the new grades would have let it go on."""
-    if isinstance(schedule, SequentialSchedule) and end_by_design(end) is not None:
-        schedule.end("futile" if end == "futile" else "regraded")
+    for name in (student.name for student in plan.students):
+        terms = looks.get(name, FIRST_LOOK)
+        schedule = replay_trials(plan, mine[name], min_lift=record.min_lift, terms=terms)
+        if isinstance(schedule, SequentialSchedule) and end_by_design(ends[name]) is not None:
+            schedule.end("futile" if ends[name] == "futile" else "regraded")
+        schedules[name] = schedule
+    return summarise(
+        plan,
+        trials,
+        skill=skill,
+        run=run.as_posix(),
+        schedules=schedules,
+        cut_short=lambda student: CUT_SHORT.get(ends[student.name]),
+        min_lift=record.min_lift,
+        looks=looks,
+        case_states=case_states,
+        bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=None),
+        notes=(),
+        end=record.end or RunEnd(),
+        others=record.others,
+    )
 
 
 _CLOSE = 1e-6
@@ -320,7 +328,7 @@ class Recomputed:
     evaluation: Evaluation
     """What the answers give."""
     differs: str | None
-    """Of which model the record says something else, and what; `None` where both are the same."""
+    """What the record says otherwise, and of which model; `None` where both are the same."""
 
 
 def recompute(run: Path, record: RunRecord) -> Recomputed:
@@ -335,7 +343,11 @@ def recompute(run: Path, record: RunRecord) -> Recomputed:
         raise Contradiction(f"its result cannot be read ({error})") from None
     if recorded is None:
         raise Contradiction("it has no result")
-    computed = _computed(run, record, skill)
+    plan = recorded_plan(record, tuple(Case(id=known.id, prompt="", checks=()) for known in record.cases))
+    with collector_paused():
+        trials = [emptied(trial) for trial in planned_only(RunFolder(path=run).trials.read(), record)]
+    states = record.case_states
+    computed = conclude_again(run, record, plan, trials, skill=skill, looks=record.looks, case_states=states)
     said = {report.student.name: report for report in recorded.students}
     if said.keys() != {report.student.name for report in computed.students}:
         raise Contradiction("its result is about other models than its plan")
@@ -345,30 +357,6 @@ def recompute(run: Path, record: RunRecord) -> Recomputed:
         was, now = _figures(said[report.student.name]), _figures(report)
         differs = on_one_line(f"{report.student.name}: it records {was}; its answers give {now}")
     return Recomputed(evaluation=computed, differs=differs)
-
-
-def _computed(run: Path, record: RunRecord, skill: Skill) -> Evaluation:
-    stubs = tuple(Case(id=reference.id, prompt="", checks=()) for reference in record.cases)
-    plan = recorded_plan(record, stubs)
-    with collector_paused():
-        trials = [emptied(trial) for trial in planned_only(RunFolder(path=run).trials.read(), record)]
-        ends = recorded_ends(run, record)
-        schedules = replayed_schedules(plan, trials, min_lift=record.min_lift, looks=record.looks, ends=ends)
-    return summarise(
-        plan,
-        trials,
-        skill=skill,
-        run=run.as_posix(),
-        schedules=schedules,
-        cut_short=lambda student: CUT_SHORT.get(ends[student.name]),
-        min_lift=record.min_lift,
-        looks=record.looks,
-        case_states=record.case_states,
-        bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=None),
-        notes=(),
-        end=record.end or RunEnd(),
-        others=record.others,
-    )
 
 
 def _agree(one: StudentReport, other: StudentReport) -> bool:

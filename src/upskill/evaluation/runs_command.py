@@ -179,24 +179,22 @@ def _prune(
     from upskill.terminal.display import StepProgress
 
     plan = choose(runs, older_than=older_than, keep=keep, skills=skills, now=datetime.now(UTC))
-    gone, freed, problems = plan.going, plan.bytes, tuple[str, ...]()
     if not as_json:
         _show_plan(plan)
     if plan.going and not dry_run:
         _ask(plan, yes=yes)
         with StepProgress() as steps:
-            pruned = prune(plan, progress=steps)
-        gone, freed, problems = pruned.gone, pruned.bytes, pruned.problems
+            plan = prune(plan, progress=steps)
     if as_json:
-        removed = [run.folder for run in gone]
-        result = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
+        removed = [run.folder for run in plan.going]
+        result = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": plan.bytes}
         print_json(result)
     else:
         would = "would remove" if dry_run else "removed"
-        print_lines(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
-    for problem in problems:
+        print_lines(f"{would} {len(plan.going)} of {len(runs)} runs, {_size(plan.bytes)}{'' if dry_run else ' freed'}")
+    for problem in plan.problems:
         print_lines(f"error: {problem}", err=True)
-    return EXIT_FAILED if problems else EXIT_DONE
+    return EXIT_FAILED if plan.problems else EXIT_DONE
 
 
 def _show_plan(plan: "PrunePlan") -> None:

@@ -127,7 +127,7 @@ class ListedSkill:
     skill: "Skill | None" = None
     cases: int | None = None
     tokens: int | None = None
-    """Of its body, estimated."""
+    """Tokens of its body, estimated."""
     problem: str | None = None
     measured: "PastRun | None" = None
     """The newest run with a result, from the runs folder or from `skill_meta.json`; `None` where there is none."""

@@ -288,7 +288,7 @@ def _fault_notes(trials: Mapping[str, list[Trial]]) -> Iterator[str]:
 
 
 def _no_tools_notes(trials: Mapping[str, list[Trial]]) -> Iterator[str]:
-    """Who never calls a tool cannot load a skill: perhaps its server does not support tools."""
+    """Notes on models that never called a tool, and so could not load a skill: perhaps their server supports none."""
     for name, mine in trials.items():
         scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
         if scored and all(trial.tool_calls == 0 for trial in scored):

@@ -115,7 +115,7 @@ class SkillsResult:
 
     def to_dict(self) -> dict[str, Json]:
         """The object that `upskill eval --json` prints for several skills."""
-        from upskill.evaluation.compared_skills_table import compared_json
+        from upskill.evaluation.several import compared_json
 
         return compared_json(self.compared)
 
@@ -123,7 +123,7 @@ class SkillsResult:
         return f"SkillsResult(skills={[(one.name, one.state) for one in self.skills]})"
 
     def __str__(self) -> str:
-        from upskill.evaluation.compared_skills_table import show_compared
+        from upskill.evaluation.several import show_compared
 
         return _printed(lambda console: show_compared(self.compared, console))
 

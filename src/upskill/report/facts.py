@@ -19,7 +19,7 @@ class CaseText:
     prompt: str | None
     """`None` where the case has changed since, or is gone."""
     digest: str | None = None
-    """Of the case as it was in the run."""
+    """Digest of the case as it was in the run."""
     use: str | None = None
     files: Files = field(default_factory=dict)
     checks: tuple[tuple[str, str], ...] = ()

@@ -44,22 +44,22 @@ class GlanceRow:
     """The full name, as it was typed."""
     name: str
     """A short name that no other row has."""
-    before: float | None
+    before: float | None = None
     """The pass rate without the skill, over the pairs of the lift; `None` where it says nothing."""
     after: float | None
-    before_text: str
+    before_text: str = "–"
     after_text: str
     """In whole percent. The difference of the two is the lift as it is shown."""
-    lift: str | None
-    ends: str | None
-    """Of the interval that the verdict rests on: `+35 to +100`."""
+    lift: str | None = None
+    ends: str | None = None
+    """Ends of the interval that the verdict rests on: `+35 to +100`."""
     confidence: str = USUAL
     low: float | None = None
     high: float | None = None
     """The same ends as numbers."""
-    reach: str
+    reach: str = ""
     """Empty where the interval is for new cases of this kind; otherwise `on these 12 cases`."""
-    other_interval: str | None
+    other_interval: str | None = None
     """The other interval, in words."""
     verdict: str
     among: str | None = None
@@ -70,7 +70,7 @@ class GlanceRow:
     cases: int
     """Those that the pairs are of."""
     tokens: str | None
-    why: str | None
+    why: str | None = None
     """Why nothing can be concluded; `None` where something is."""
 
     @property
@@ -173,7 +173,6 @@ def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
         pairs=0 if lift is None else lift.pairs,
         cases=cases,
         tokens=_tokens(report),
-        why=None,
     )
 
 
@@ -184,14 +183,8 @@ def _empty(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
     return GlanceRow(
         model=report.student.name,
         name=name,
-        before=None,
         after=after,
-        before_text="–",
         after_text="–" if after is None else arm_percents(report)[report.compared[0]],
-        lift=None,
-        ends=None,
-        reach="",
-        other_interval=None,
         verdict="no verdict" if compared else "not compared",
         sign=NO_SIGN,
         clarity="none",

@@ -189,7 +189,7 @@ def with_short_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def judge_words(judge: JudgeReport) -> str:
-    """Who judged, and how far that agrees with the other checks, in one line."""
+    """The judge, and how far that agrees with the other checks, in one line."""
     line = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
     line += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
     if judge.agreement is None:
@@ -258,7 +258,7 @@ def _errors_of_several(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _answered_by(evaluation: Evaluation) -> Iterator[str]:
-    """Whoever is served at an address answers, whatever name is asked for: a verdict says whom it is about."""
+    """Models that servers name otherwise than was asked for: a verdict says which model it is about."""
     names = headline_names(evaluation)
     found = [report for report in evaluation.students if report.answered_by]
     if len(evaluation.students) == 1 and found:

@@ -30,7 +30,7 @@ COLUMNS = (
     *("model", "verdict", "before", "after", "lift", "low", "high", "interval_for", "pairs", "spent"),
     *("status", "folder", "answered_by"),
 )
-"""Of the CSV. Later versions add columns at the end only."""
+"""Columns of the CSV. Later versions add columns at the end only."""
 
 
 def who(result: PastResult) -> str:

@@ -156,7 +156,7 @@ class Version:
 
     day: str
     digest: str
-    """Of the skill."""
+    """Digest of the skill."""
     run: str
     cases: frozenset[str]
     """The digests of the cases."""
@@ -182,7 +182,7 @@ class History:
 
 
 def history(skill: str, versions: Sequence[Version]) -> History | None:
-    """Of each version and student the latest run, oldest version first; `None` where nothing was measured."""
+    """The latest run of each version and student, oldest version first; `None` where nothing was measured."""
     latest: dict[tuple[str, str], Version] = {}
     for version in versions:
         latest[version.digest, version.report.student.name] = version

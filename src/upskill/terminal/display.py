@@ -19,7 +19,7 @@ from upskill.core.nouns.text import visible, wrapped
 from upskill.core.progress import Progress
 
 _STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "blue": "\x1b[94m", "orange": "\x1b[33m"}
-"""Of the sixteen colours that every terminal has: its yellow is the one nearest to orange."""
+"""Colours are from the sixteen that every terminal has: its yellow is the one nearest to orange."""
 _PLAIN = "\x1b[0m"
 _BAR = 20
 """Characters of a bar."""

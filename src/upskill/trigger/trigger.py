@@ -243,7 +243,7 @@ def _keep(folder: Path, record: TriggerRecord) -> None:
 
 
 def _looked_before(prepared: PreparedTriggering, runs_dir: Path) -> Iterator[str]:
-    """Whoever measures one description after another on the same prompts chooses by them."""
+    """A note on earlier descriptions that were measured on the same prompts: the newest may be chosen by them."""
     skill = prepared.skill
     others = _described_before(runs_dir, skill_name=skill.name, prompts=prepared.prompts) - {skill.description}
     if others:

@@ -15,7 +15,7 @@ from report.unit.evaluations import SKILL, arm, evaluation, lift, report
 from upskill.core.nouns import Evaluation, Purchase, RunEnd
 from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills
 from upskill.core.nouns.finding import Finding
-from upskill.evaluation.compared_skills_table import compared_json, show_compared
+from upskill.evaluation.several import compared_json, show_compared
 from upskill.report.formats import FORMATS, Result, csv_of_evaluations
 from upskill.report.junit import junit_of_skills
 

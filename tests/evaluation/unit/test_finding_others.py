@@ -8,7 +8,7 @@ from upskill.core.nouns import Skill
 from upskill.core.nouns.skill import Among
 from upskill.core.skills.skills import read_skill, shipped_skills
 from upskill.errors import UsageError
-from upskill.evaluation.other_skills import find_others, require_offered_by
+from upskill.evaluation.order import find_others, require_offered_by
 
 MEASURED = Skill(name="thing", description="Does a thing.", body="Body.", digest="d1")
 

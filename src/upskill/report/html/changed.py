@@ -95,7 +95,7 @@ def counted(rows: Sequence[ChangedRow], *, compared: bool, better: str = "helped
 
 
 def scope(cases: int, models: int) -> str:
-    """Of what those are."""
+    """Cases and models that the counts are of."""
     return count(cases, "case") + (f" × {count(models, 'model')}" if models > 1 else "")
 
 
@@ -179,9 +179,9 @@ def _level(sizes: Sequence[int], room: int) -> float:
 
 
 FILES_SHOWN, FILES_NAMED = 10, 50
-"""Of each trial, where there are few trials."""
+"""Files of each trial, where there are few trials."""
 FILE_BYTES = 32_000
-"""Of a longer file only its name and size."""
+"""A longer file is shown by its name and size only."""
 SAW_CHARACTERS = 1_500
 ROWS_WITHOUT_SCRIPT = 1_000
 Signs = dict[int, str]
