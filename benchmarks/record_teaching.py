@@ -39,19 +39,16 @@ class Task:
 
     @property
     def words(self) -> list[str]:
-        """After `upskill generate`, in a folder with the material."""
+        """Variables, and what comes after `upskill generate`, in a folder with the material."""
         return [
+            "UPSKILL_TEMPERATURE=0",
+            "UPSKILL_CONCURRENCY=1",
+            "UPSKILL_MAX_OUTPUT_TOKENS=96",
             self.task,
             "--from",
             self.material.name,
             "--cases",
             self.cases,
-            "--temperature",
-            "0",
-            "--concurrency",
-            "1",
-            "--max-output-tokens",
-            "96",
             "--revisions",
             "2",
         ]

@@ -2,7 +2,7 @@
 
 The folder of a recording:
 
-    command.json      the words after `upskill generate`, without who teaches and who learns
+    command.json      variables, then the words after `upskill generate`, without who teaches and who learns
     material/         what it was taught from, as it was then
     cases/, skill/    the teachers' answers, in the order in which they were asked: `001-plan.json`, `004-draft.json`
     student.jsonl     what the student's server answered (`recorded_student.py`)
@@ -28,7 +28,8 @@ HANDOFF = "handoff"
 
 def generate_command(words: Sequence[str], student: RecordedStudent) -> list[str]:
     """The whole command, for a folder in which the material lies; questions are handed off in `handoff`."""
-    return [COMMAND, "generate", *words, *_who(student)]
+    variables = [word for word in words if word.startswith("UPSKILL_")]
+    return ["env", *variables, COMMAND, "generate", *words[len(variables) :], *_who(student)]
 
 
 def _who(student: RecordedStudent) -> list[str]:

@@ -35,17 +35,17 @@ class Place:
         self.student.requests.clear()
 
     def generate(self, *words: str, **variables: str) -> Done:
-        """Types the command, for both servers. The last words win."""
+        """Types the command, for both servers, without cached answers. The last words win."""
         both = ("--model", "any", "--base-url", self.teacher.url)
         students = ("--eval-model", "any", "--eval-base-url", self.student.url)
-        return self.alone(*both, *students, *words, **variables)
+        return self.alone(*both, *students, *words, UPSKILL_STORE="false", **variables)
 
     def alone(self, *words: str, **variables: str) -> Done:
         """Types the command as it is."""
         return self._forker.run("generate", *words, cwd=self.here, **variables)
 
-    def run(self, *words: str) -> Done:
-        return self._forker.run(*words, cwd=self.here)
+    def run(self, *words: str, **variables: str) -> Done:
+        return self._forker.run(*words, cwd=self.here, **variables)
 
     def interrupt(self, after: int) -> None:
         """Ctrl-C once the student was asked so often."""

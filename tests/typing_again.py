@@ -4,7 +4,7 @@ from pathlib import Path
 
 from upskill.core.settings import resolve_settings
 from upskill.evaluation.resume import TypedAgain
-from upskill.generation.resuming import TypedGenerate
+from upskill.generation.generate import TypedGenerate
 
 
 def typed_again(run: Path, **settings: object) -> TypedAgain:
@@ -14,4 +14,4 @@ def typed_again(run: Path, **settings: object) -> TypedAgain:
 
 def generate_again(run: Path, **settings: object) -> TypedGenerate:
     """The same for a run of `generate`."""
-    return TypedGenerate(again=typed_again(run, **settings))
+    return TypedGenerate(settings=resolve_settings(settings))

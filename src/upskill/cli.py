@@ -18,7 +18,7 @@ COMMANDS = {
     "eval": ("evaluation.command", "Measure one or more models with and without a skill."),
     "evidence": ("share.command:evidence_command", "Write what was measured of a skill beside it."),
     "generate": ("generation.command", "Write a skill from a task or a session, and measure it."),
-    "handoff": ("generation.handoff_command", "Act as the teacher of a run, by hand or with an agent."),
+    "handoff": ("generation.handoff", "Act as the teacher of a run, by hand or with an agent."),
     "init": ("setup.init_command", "Write an example project that runs without a key."),
     "install": ("share.command:install_command", "Copy a skill to where a coding agent looks for it."),
     "lint": ("lint.command", "Check skills for danger, the specification and quality."),

@@ -11,7 +11,7 @@ import yaml
 from forking import COMMAND, Done, run_program
 from upskill.core.cases.split import CaseCounts
 from upskill.core.models import Reply
-from upskill.generation.fact_questions import plan_facts
+from upskill.generation.facts import plan_facts
 from upskill.generation.material import Material
 
 TASK = "answer questions about tarnctl"
@@ -25,6 +25,7 @@ FACTS = {
     "health page": "/pulse",
     "poll interval": "47 seconds",
 }
+STUDENT = {"UPSKILL_TEMPERATURE": "0", "UPSKILL_MAX_OUTPUT_TOKENS": "24", "UPSKILL_CONCURRENCY": "2"}
 COUNTS = CaseCounts(learn=4, held_out=12, negative=0)
 
 
@@ -87,15 +88,15 @@ def _generate(here: Path, *words: str) -> Done:
     return run_program(
         [COMMAND, "generate", TASK, *words],
         cwd=here,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(here), "LANG": "C.UTF-8"},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(here), "LANG": "C.UTF-8", **STUDENT},
         timeout=600,
     )
 
 
 def test_a_draft_fails_its_revision_mends_it_and_held_out_cases_prove_it(local_model: str, tmp_path: Path) -> None:
     _teacher(tmp_path / "teacher.yaml")
-    students = ("--eval-model", "smollm2", "--eval-base-url", local_model, "--temperature", "0")
-    more = ("--max-output-tokens", "24", "--concurrency", "2", "--json", "--yes")
+    students = ("--eval-model", "smollm2", "--eval-base-url", local_model)
+    more = ("--json", "--yes")
     done = _generate(tmp_path, "--model", "scripted/teacher.yaml", *students, "--cases", str(COUNTS), *more)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

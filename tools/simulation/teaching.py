@@ -15,6 +15,7 @@ from tools.simulation.student import SimulatedMeasure, Store, make_cases
 from upskill.core.models import Question, Reply
 from upskill.core.nouns import Case
 from upskill.generation.draft import Draft
+from upskill.generation.material import Assignment
 from upskill.generation.proof import Proof, prove
 from upskill.generation.refine import Effort, RefineResult, refine
 
@@ -108,7 +109,7 @@ def new_skill_loop(rng: random.Random, draw: Draw, *, effort: Effort = "low", me
 
     measure = SimulatedMeasure(rate, rng)
     teacher = ScriptedTeacher()
-    refined = refine(DRAFT, cases=learn, measure=measure, ask=teacher, effort=effort)
+    refined = refine(DRAFT, cases=learn, measure=measure, assignment=Assignment(ask=teacher), effort=effort)
     proof = prove(refined.best.draft, held_out=held_out, negative=negative, measure=measure)
     return Loop(refined=refined, proof=proof, trials=measure.trials, questions=tuple(teacher.questions))
 
@@ -140,7 +141,7 @@ def revision_loop(
 
     measure = SimulatedMeasure(rate, rng, students=students, store=store)
     teacher = ScriptedTeacher()
-    refined = refine(DRAFT, cases=learn, measure=measure, ask=teacher, effort=effort)
+    refined = refine(DRAFT, cases=learn, measure=measure, assignment=Assignment(ask=teacher), effort=effort)
     best = refined.best.draft if refined.best.number > 1 else refined.attempts[-1].draft
     proof = prove(
         best,
@@ -194,7 +195,9 @@ def true_gain(rng: random.Random, *, effort: Effort, revisions: int) -> tuple[fl
 
     seed = rng.random()
     measure, teacher = SimulatedMeasure(rate, rng), ScriptedTeacher()
-    best = refine(DRAFT, cases=learn, measure=measure, ask=teacher, effort=effort, revisions=revisions).best.draft
+    best = refine(
+        DRAFT, cases=learn, measure=measure, assignment=Assignment(ask=teacher), effort=effort, revisions=revisions
+    ).best.draft
     gained = sum(rate("", best, case) - rate("", DRAFT, case) for case in held_out) / len(held_out)
     return gained, measure.trials - 2 * len(learn), len(teacher.questions)
 

@@ -15,7 +15,7 @@ from upskill.core.nouns import Case, estimate_tokens
 from upskill.errors import WindowExceeded
 from upskill.generation.draft import Draft
 from upskill.generation.drafting import draft_skill
-from upskill.generation.material import Material
+from upskill.generation.material import Assignment, Material
 from upskill.generation.measure import Measurement
 from upskill.generation.refine import RefineResult, refine
 from upskill.generation.student import StudentProfile
@@ -108,16 +108,13 @@ def wordy_loop(rng: random.Random) -> WordyLoop:
 
     material = Material(task="know everything")
     ask_window = rng.choice((None, 8_192))
-    draft = draft_skill(material, (), teacher, profile=profile, window=ask_window, clean=str)
+    assignment = Assignment(ask=teacher, material=material, profile=profile, window=ask_window, clean=str)
+    draft = draft_skill(assignment)
     refined = refine(
         draft,
         cases=LEARN,
         measure=measure,
-        ask=teacher,
-        material=replace(material, examples=("x",)),
-        profile=profile,
-        window=ask_window,
-        clean=str,
+        assignment=replace(assignment, material=replace(material, examples=("x",))),
         effort=rng.choice(("low", "high")),
     )
     return WordyLoop(refined=refined, budget=budget, window=window, questions=tuple(teacher.questions))

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from upskill.sandbox import Backend
 
 _HEEDED = frozenset(
-    {"resume", "accept_findings", "no_wait", "require", "as_json", "verbose", "yes"}
-    | {"among", "base_url", "max_cost", "max_calls", "concurrency"}
-    | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "test_gen_model", "models"}
+    {"resume", "accept_findings", "require", "as_json", "verbose", "yes", "base_url", "max_cost"}
+    | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "models"}
 )
 """What may be typed beside --resume; the rest is as when the run began."""
 _DASHES = ("–", "—", "‑")
@@ -57,16 +56,13 @@ _DASHES = ("–", "—", "‑")
     metavar="FILE",
     help="Comments saved from the report of --from RUN.",
 )
-@click.option("--retire", multiple=True, metavar="CASE", help="Make a commented held-out case a practice case.")
 @click.option(
     "--description-only",
     is_flag=True,
     help="Revise only the description of --from SKILL.",
 )
-@options.among("With --description-only: as in `upskill trigger`.")
 @options.teacher("Writes the skill.  [default: the strongest with a key]")
 @options.TEACHER_BASE_URL
-@click.option("--test-gen-model", metavar="MODEL", help="Writes the cases.  [default: the teacher]")
 @click.option(
     "--eval-model",
     "models",
@@ -90,18 +86,12 @@ _DASHES = ("–", "—", "‑")
     help="The facts that cases ask about; written for you to edit if FILE is new.",
 )
 @click.option("--accept-findings", is_flag=True, help="Save a draft with dangers that you have read.")
-@click.option("--no-wait", is_flag=True, help="With a hand-off: write the questions and exit.")
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools if a case needs them")
 @options.SANDBOX
 @options.max_cost("Stop at this total cost.  [default: 10]")
-@options.MAX_CALLS
 @options.dry_run("Show models, calls, price and minutes; call nothing.")
-@options.fresh("Use no cached answers.")
-@options.concurrency(per="model")
-@options.temperature
-@options.max_output_tokens
 @options.JSON
 @options.VERBOSE
 @options.YES
@@ -110,9 +100,7 @@ def command(
     examples: tuple[str, ...],
     sources: tuple[str, ...],
     feedback: str | None,
-    retire: tuple[str, ...],
     description_only: bool,
-    among: tuple[str, ...],
     no_eval: bool,
     output: str | None,
     counts: str | None,
@@ -121,7 +109,6 @@ def command(
     effort: Literal["low", "high"],
     plan_file: str | None,
     accept_findings: bool,
-    no_wait: bool,
     require: "Required | None",
     resume: Path | None,
     sandbox: "Backend",
@@ -142,9 +129,7 @@ def command(
     """
     from upskill.core.cases.split import read_counts
     from upskill.core.models.handoff import HandoffOpen
-    from upskill.core.nouns.skill import read_among
     from upskill.core.runs.own_runs import resume_command
-    from upskill.evaluation.resume import TypedAgain
     from upskill.generation.generate import (
         GenerateOrder,
         PlanWritten,
@@ -164,22 +149,13 @@ def command(
         with progress:
             if resume is not None:
                 refuse_what_resume_ignores(_HEEDED)
-                chosen = options.resolved({**settings, "max_cost": max_cost})
-                program = chosen.values.agent_bin
-                again = TypedAgain(
-                    settings=chosen,
-                    sandbox=sandbox,
-                    skill=_improved(sources),
-                    among=read_among(among),
-                    agent_bin=None if program is None else Path(program).expanduser(),
+            chosen = options.resolved({**settings, "max_cost": max_cost})
+            if resume is not None:
+                typed = TypedGenerate(
+                    settings=chosen, sandbox=sandbox, skill=_improved(sources), output=output, plan_file=plan_file
                 )
-                typed = TypedGenerate(again=again, output=output, plan_file=plan_file)
-                generated = resume_generate(
-                    resume, typed=typed, anyway=chosen.values.anyway, wait=not no_wait, accept=accept, progress=progress
-                )
+                generated = resume_generate(resume, typed=typed, accept=accept, progress=progress)
             else:
-                chosen = options.resolved({**settings, "max_cost": max_cost})
-                named = options.agent_program(chosen.values)
                 order = GenerateOrder(
                     task=_task(task),
                     examples=examples,
@@ -192,12 +168,7 @@ def command(
                     effort=effort,
                     plan_file=plan_file,
                     feedback=feedback,
-                    retire=retire,
                     description_only=description_only,
-                    among=read_among(among),
-                    agent_bin=None if named is None else str(named),
-                    anyway=chosen.values.anyway,
-                    wait=not no_wait,
                     sandbox=sandbox,
                 )
                 if counts is not None and description_only:
@@ -221,7 +192,7 @@ def command(
         print_lines(written.message, err=as_json)
         return EXIT_DONE
     except HandoffOpen as waiting:
-        # Not an error: this is what --no-wait asks for.
+        # Not an error: this is what UPSKILL_WAIT=false asks for.
         print_lines(waiting.message, *([waiting.hint] if waiting.hint else []), *notes_of(waiting), err=True)
         return EXIT_FAILED
     except KeyboardInterrupt as interrupted:
@@ -317,7 +288,7 @@ def _show(
 
 def exit_code(generated: "GenerateResult", required: "Required | None") -> int:
     """The exit code; a failure of the tool goes before what the skill did not show."""
-    from upskill.generation.decision import generate_requirements
+    from upskill.generation.words import generate_requirements
 
     if any(claim.status == "invalid" for claim in generated.claims):
         return EXIT_FAILED

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from upskill.core.cases.prompts import read_skill_triggers, read_trigger_file, triggers_text
-from upskill.core.nouns.skill import SKILL_FILE
+from upskill.core.nouns.skill import SKILL_FILE, read_among
 from upskill.core.nouns.text import count, on_one_line, shortened
 from upskill.core.nouns.trigger import TriggerPrompt, TriggerScore
 from upskill.core.progress import SILENT, Progress
@@ -34,7 +34,7 @@ from upskill.generation.description import (
 )
 from upskill.generation.draft import Draft
 from upskill.generation.edits import copy_with_description, with_description
-from upskill.generation.estimate import TeachingEstimate, ending_at_a_cap, estimate_descriptions
+from upskill.generation.estimate import TeachingEstimate, estimate_descriptions
 from upskill.generation.files import RefiningRecord, TeachingFolder, shown_path
 from upskill.generation.gathering import gather
 from upskill.generation.generated import (
@@ -57,8 +57,9 @@ from upskill.generation.order import (
 )
 from upskill.generation.plan import GenerateInputs, GeneratePlan
 from upskill.generation.save import described_meta, save_description
-from upskill.generation.teaching import Saved, Teaching, agreed, asks, earlier_uses, finished
+from upskill.generation.teaching import Saved, Teaching, agreed, asks, earlier_uses, ending_at_a_cap, finished
 from upskill.report.wording import unique_names
+from upskill.terminal.options import agent_program
 
 EXPECTED_REVISIONS = 1
 PROMPTS_FILE = "triggers.json"
@@ -94,24 +95,14 @@ def plan_description(
     Without `needs_keys` a missing key is a note: the plan is shown and not run.
     """
     settings = with_cap(settings)
-    _refuse_what_does_not_apply(order)
+    _refuse_what_does_not_apply(order, anyway=settings.values.anyway)
     skill = _skill(order)
     target = _target(order, settings, skill)
     prompts = _read_prompts(skill)
     gathered = gather(None, sources=order.sources, folder=Path.cwd(), progress=progress)
     roles = roles_for(settings, announce=progress.announce, needs_keys=needs_keys)
     inputs = GenerateInputs(
-        order=replace(
-            order,
-            target=target,
-            sources=(str(skill.resolve()),),
-            # A run may be resumed from another folder.
-            among=replace(
-                order.among,
-                folders=tuple(str(Path(one).expanduser().resolve()) for one in order.among.folders),
-            ),
-            agent_bin=None if order.agent_bin is None else str(Path(order.agent_bin).expanduser().absolute()),
-        ),
+        order=replace(order, target=target, sources=(str(skill.resolve()),)),
         gathered=gathered,
         roles=roles,
         settings=recorded_cap(settings, roles),
@@ -146,26 +137,25 @@ def _prepare(
         tuple(prompts),
         settings,
         source=skill,
-        among=order.among,
-        agent_bin=None if order.agent_bin is None else Path(order.agent_bin),
+        among=read_among(settings.among),
+        agent_bin=agent_program(settings),
         sandbox=order.sandbox,
         progress=progress,
         needs_keys=needs_keys,
     )
 
 
-def _refuse_what_does_not_apply(order: GenerateOrder) -> None:
+def _refuse_what_does_not_apply(order: GenerateOrder, *, anyway: bool) -> None:
     """Raises where something is asked for that has no meaning for a description."""
     asked = {
         "a task": order.task is not None,
         "--example": bool(order.examples),
         "--feedback": order.feedback is not None,
-        "--retire": bool(order.retire),
         "--no-eval": not order.evaluate,
         "--tests": order.case_file is not None,
         "--plan": order.plan_file is not None,
         "--effort high": order.effort != "low",
-        "`anyway`": order.anyway,
+        "`anyway`": anyway,
     }
     if refused := [what for what, typed in asked.items() if typed]:
         raise UsageError(

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from upskill.core.models import Ask, Message, Question
+from upskill.core.models import Message, Question
 from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for, ask_for_each
 from upskill.core.nouns import estimate_tokens
 from upskill.core.nouns.answer_schemas import FILES, TEXT, TEXTS, Schema, list_of, object_of, one_of
@@ -17,19 +17,16 @@ from upskill.generation.citations import KnownCitations
 from upskill.generation.draft import (
     BODY_TOKENS,
     MOST_BODY_LINES,
-    Clean,
     Draft,
-    Lesson,
-    clean_by_patterns,
     draft_problems,
 )
 from upskill.generation.draft_answer import DraftReader, body_of
 from upskill.generation.edits import BODY, with_texts
 from upskill.generation.failures import comments_text
-from upskill.generation.material import Material, answer_tokens, material_budget, material_text, skill_text
+from upskill.generation.material import Assignment, answer_tokens, material_budget, material_text, skill_text
 from upskill.generation.programs import RunProgram, proven_commands
 from upskill.generation.prompts import prompt, quoted
-from upskill.generation.student import CountTokens, StudentProfile, reader_told, student_told
+from upskill.generation.student import CountTokens, reader_told, student_told
 
 SHORTENINGS = 2
 """How often a teacher is asked to shorten one draft before sections are dropped."""
@@ -59,11 +56,12 @@ class SkillBudget:
         return f"{counted(_lines(body) - self.lines, 'line')} over; at most {self.lines:,}"
 
 
-def budget_for(profile: StudentProfile | None, count: CountTokens, *, old: Draft | None = None) -> SkillBudget:
-    """The budget of these students.
+def budget_for(assignment: Assignment, *, old: Draft | None = None) -> SkillBudget:
+    """The budget of the students.
 
     A draft `old` that is changed and already longer may stay so, and grow by a quarter where no small window forbids.
     """
+    profile, count = assignment.profile, assignment.count
     tokens = BODY_TOKENS if profile is None else max(1, profile.skill_tokens)
     if old is None or ((there := count(old.body)) <= tokens and _lines(old.body) <= MOST_BODY_LINES):
         return SkillBudget(tokens=tokens, count=count)
@@ -72,23 +70,15 @@ def budget_for(profile: StudentProfile | None, count: CountTokens, *, old: Draft
     return SkillBudget(tokens=max(tokens, int(there * more)), count=count, lines=lines)
 
 
-def within_budget(
-    draft: Draft,
-    ask: Ask,
-    *,
-    budget: SkillBudget,
-    profile: StudentProfile | None = None,
-    window: int | None = None,
-    clean: Clean = clean_by_patterns,
-) -> Draft:
+def within_budget(draft: Draft, assignment: Assignment, *, budget: SkillBudget) -> Draft:
     """The draft, short enough: shortened by the teacher in two tries, then by dropping sections.
 
-    `window` is the teacher's. Raises what `ask` raises, and nothing else.
+    Raises what `ask` raises, and nothing else.
     """
     for _ in range(SHORTENINGS):
         if budget.fits(draft.body):
             return draft
-        if estimate_tokens(draft.body) > material_budget(window):
+        if estimate_tokens(draft.body) > material_budget(assignment.window):
             break
         question = Question(
             purpose="shorten",
@@ -99,30 +89,30 @@ def within_budget(
                     text=prompt(
                         "shorten",
                         skill=draft.name,
-                        student=student_told(profile),
+                        student=student_told(assignment.profile),
                         excess=budget.excess(draft.body),
                         body=quoted(draft.body),
                     ),
                 ),
             ),
             schema=SHORTER,
-            max_output_tokens=answer_tokens(window),
+            max_output_tokens=answer_tokens(assignment.window),
         )
-        draft = _shorter(draft, ask, question, budget=budget, clean=clean)
+        draft = _shorter(draft, assignment, question, budget)
     return cut_to(draft, budget)
 
 
-def _shorter(draft: Draft, ask: Ask, question: Question, *, budget: SkillBudget, clean: Clean) -> Draft:
+def _shorter(draft: Draft, assignment: Assignment, question: Question, budget: SkillBudget) -> Draft:
     """What the teacher made of it; the draft itself where that is unusable or no shorter."""
 
     def read(text: str) -> Draft:
         value = json.loads(text)
-        shorter = with_texts(draft, {BODY: body_of(value["sections"], clean=clean)})
-        if problems := draft_problems(shorter, before=draft, clean=clean, sized=False):
+        shorter = with_texts(draft, {BODY: body_of(value["sections"], clean=assignment.clean)})
+        if problems := draft_problems(shorter, before=draft, clean=assignment.clean, sized=False):
             raise UnusableAnswer(problems)
         return replace(shorter, expendable=tuple(value.get("drop_first", ())) or draft.expendable)
 
-    (answer,) = ask_for_each(ask, [question], read, repairs=0)
+    (answer,) = ask_for_each(assignment.ask, [question], read, repairs=0)
     if isinstance(answer, UnusableAnswer) or budget.count(answer.body) >= budget.count(draft.body):
         return draft
     return answer
@@ -178,16 +168,10 @@ _CHANGE = object_of(("action", "heading"), action=_ACTION, heading=TEXT, text=TE
 
 
 def draft_skill(
-    material: Material,
-    lessons: Sequence[Lesson],
-    ask: Ask,
+    assignment: Assignment,
     *,
     avoid: Iterable[str] = (),
-    topics: Iterable[str] = (),
-    window: int | None = None,
-    profile: StudentProfile | None = None,
-    count: CountTokens = estimate_tokens,
-    clean: Clean = clean_by_patterns,
+    topics: Sequence[str] = (),
     run: RunProgram | None = None,
     on_draft: Callable[[Draft], object] = lambda _: None,
 ) -> Draft:
@@ -195,21 +179,21 @@ def draft_skill(
 
     With lessons, the draft is made from them; without, from the material itself. Where the material holds a skill, that
     one is changed item by item, and its name and all that is not changed stay. `avoid`: names that are taken. `topics`:
-    what the learn cases are about. `clean` takes secrets out of the answer. `run` tries programs in a sandbox; without
-    it they stay text. `count` counts tokens as the student does; a body that is too long is shortened, and `on_draft`
-    gets it as it was before.
+    what the learn cases are about. `run` tries programs in a sandbox; without it they stay text. A body that is too
+    long is shortened, and `on_draft` gets it as it was before.
     """
+    ask, material = assignment.ask, assignment.material
     reader = DraftReader(
         known=KnownCitations(material),
-        lessons=lessons,
-        clean=clean,
+        lessons=assignment.lessons,
+        clean=assignment.clean,
         avoid=frozenset(avoid),
         proven=proven_commands(material.digest),
         run=run,
     )
     skill = material.skill
-    budget = budget_for(profile, count, old=skill)
-    question = _question(material, lessons, reader, topics=tuple(topics), window=window, budget=budget, profile=profile)
+    budget = budget_for(assignment, old=skill)
+    question = _question(assignment, reader, topics=topics, budget=budget)
     try:
         if skill is None:
             draft = ask_for(ask, question, reader.new)
@@ -220,19 +204,11 @@ def draft_skill(
             raise
         draft = reader.good_enough
     on_draft(draft)
-    return within_budget(draft, ask, budget=budget, profile=profile, window=window, clean=clean)
+    return within_budget(draft, assignment, budget=budget)
 
 
-def _question(
-    material: Material,
-    lessons: Sequence[Lesson],
-    reader: DraftReader,
-    *,
-    topics: Sequence[str],
-    window: int | None,
-    budget: SkillBudget,
-    profile: StudentProfile | None,
-) -> Question:
+def _question(assignment: Assignment, reader: DraftReader, *, topics: Sequence[str], budget: SkillBudget) -> Question:
+    material, lessons, window = assignment.material, assignment.lessons, assignment.window
     seen = material_text(material, lessons, budget=material_budget(window))
     scripts = bool(reader.proven) and reader.run is not None
     told = "\n" + prompt("draft_scripts", commands=quoted("\n".join(reader.proven[:MOST_COMMANDS]))) if scripts else ""
@@ -264,7 +240,7 @@ def _question(
         schema = _improvement_schema(scripts=scripts)
     return Question(
         purpose="draft",
-        system=prompt("draft_system", budget=f"{budget.tokens:,}", student=reader_told(profile)),
+        system=prompt("draft_system", budget=f"{budget.tokens:,}", student=reader_told(assignment.profile)),
         messages=(Message(role="user", text=text),),
         schema=schema,
         max_output_tokens=answer_tokens(window),

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from upskill.core.nouns import Case, Check, CheckResult, Files, Scored, Trial
 from upskill.core.nouns.text import decoded
-from upskill.generation.comments import CommentedAnswer, Opinion, Subject
+from upskill.generation.material import CommentedAnswer, Opinion, Subject
 from upskill.generation.prompts import prompt, quoted
 
 MOST_FAILURES = 12

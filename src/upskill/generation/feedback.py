@@ -1,15 +1,21 @@
-"""Comments of a person on a run: the skill they are about, the cases that are learned from because of them, and what a
-teacher is shown. A comment on a held-out case goes nowhere unless the person retires that case. Spends nothing."""
+"""Comments of a person on a run: the file that a browser saved from its report, the skill they are about, the cases
+that are learned from because of them, and what a teacher is shown. A comment on a held-out case goes nowhere unless the
+person retires that case. The file may be a stranger's, and is read strictly. Spends nothing."""
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from upskill.core.cases.family import by_family
 from upskill.core.cases.files import read_case_file, read_skill_cases
 from upskill.core.cases.skill_meta import write_cases_into_meta
+from upskill.core.foreign_json import parse_json
 from upskill.core.nouns import Case, Scored, Skill, Trial
 from upskill.core.nouns.skill import META_FILE, RUN_FILE, TEACHING_FILE
 from upskill.core.nouns.text import count, on_one_line, visible, whole_characters
@@ -19,16 +25,109 @@ from upskill.core.runs.records import RunRecord, read_run
 from upskill.core.runs.run_folders import RunFolder, evaluation_in, name_of_run
 from upskill.core.skills.skills import read_skill
 from upskill.errors import UsageError
-from upskill.generation.comments import Comment, CommentedAnswer, Feedback, Subject, read_feedback
 from upskill.generation.draft import without_hidden
 from upskill.generation.failures import answer_text
 from upskill.generation.files import CASES_FILE, read_teaching_run, shown_path
 from upskill.generation.gathering import GatheredMaterial, skill_in
+from upskill.generation.material import CommentedAnswer, Opinion, Subject
 from upskill.generation.order import GenerateOrder, order_from
 from upskill.redaction import redactor_from
 
 _UNSEEN = ("held-out", "negative")
 """Uses of cases that no teacher sees."""
+
+FEEDBACK_FORMAT = "upskill.feedback/1"
+MOST_BYTES = 1_000_000
+MOST_COMMENTS = 1_000
+MOST_NOTE = 4_000
+"""Characters of one note; the page lets nobody write more."""
+MOST_PROBLEMS = 10
+_HOW = "save it with `Save comments` in the report of a run; see docs/how-to/improve-a-skill.md"
+
+_Name = Annotated[str, Field(min_length=1, max_length=500)]
+_Count = Annotated[int, Field(ge=1, le=10_000_000)]
+_Digest = Annotated[str, Field(min_length=8, max_length=128)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class MeasuredSkill(_Strict):
+    """The skill that was measured."""
+
+    name: _Name
+    digest: _Digest
+
+
+class Comment(_Strict):
+    """What a person said of one answer. The answer itself is in the run."""
+
+    case: _Name
+    case_digest: _Digest | None = None
+    """The case as it was on the page; `None` where the page did not know it."""
+    model: _Name
+    arm: Arm
+    repeat: _Count
+    line: _Count | None = None
+    """Of the trial in `trials.jsonl`, from 1."""
+    opinion: Opinion | None = None
+    note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
+
+    @property
+    def key(self) -> TrialKey:
+        """Which answer it is about."""
+        return self.model, self.case, self.arm, self.repeat
+
+
+class Feedback(_Strict):
+    """The file as it is saved by the page of a run."""
+
+    schema_: Literal["upskill.feedback/1"] = Field(alias="schema")
+    run: _Name
+    """The name of the run folder; of an evaluation in a `generate`, with its path in it."""
+    skill: MeasuredSkill
+    comments: Annotated[list[Comment], Field(min_length=1, max_length=MOST_COMMENTS)]
+    retire: Annotated[list[_Name], Field(max_length=MOST_COMMENTS)] = []
+    """Held-out cases that become practice cases; added by hand."""
+
+
+def read_feedback(path: Path) -> Feedback:
+    """The comments of a file; of several on one answer, the last. Raises `UsageError` with every problem found."""
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{on_one_line(str(path))}: is not a file", hint=_HOW)
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{on_one_line(str(path))}: cannot be read ({error.strerror})", hint=_HOW) from None
+    if len(data) > MOST_BYTES:
+        raise UsageError(
+            f"{path}: is larger than {MOST_BYTES // 1_000_000} MB, too large for saved comments", hint=_HOW
+        )
+    try:
+        found = Feedback.model_validate(parse_json(data))
+    except ValidationError as error:
+        raise _damaged(path, [_problem(one["loc"], one["msg"]) for one in error.errors()]) from None
+    except ValueError as error:
+        raise _damaged(path, [str(error)]) from None
+    found.comments = list({comment.key: comment for comment in found.comments}.values())
+    return found
+
+
+def _problem(place: tuple[int | str, ...], said: str) -> str:
+    """`comment 3, opinion: Input should be 'right', 'wrong' or 'unclear'`."""
+    first, *rest = place or ("the file",)
+    if first == "comments" and rest and isinstance(rest[0], int):
+        first, *rest = f"comment {rest[0] + 1}", *rest[1:]
+    return on_one_line(f"{', '.join(map(str, (first, *rest)))}: {said}")
+
+
+def _damaged(path: Path, problems: list[str]) -> UsageError:
+    shown = problems[:MOST_PROBLEMS]
+    if more := len(problems) - len(shown):
+        shown.append(f"and {count(more, 'more problem')}")
+    return UsageError(f"{path}: cannot be read as {FEEDBACK_FORMAT}", problems=shown, hint=_HOW)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,10 +178,11 @@ def apply_feedback(order: GenerateOrder) -> AppliedFeedback | None:
     """
     if order.feedback is None:
         if order.retire:
-            raise UsageError("--retire needs comments", hint="name their file with --feedback FILE")
+            raise UsageError("`retire` needs comments", hint="name their file as `feedback`")
         return None
     file = Path(order.feedback).expanduser()
     feedback = read_feedback(file)
+    order = replace(order, retire=tuple(dict.fromkeys((*order.retire, *feedback.retire))))
     run, others = _run_of(order)
     commented = _commented_run(run, feedback, file)
     record = read_run(commented)
@@ -147,7 +247,7 @@ def _commented_run(run: Path, feedback: Feedback, file: Path) -> Path:
 def _require_fitting(feedback: Feedback, record: RunRecord, run: Path, file: Path) -> None:
     """Raise where a comment names what the run does not have."""
     problems = []
-    if feedback.skill_digest != record.skill_digest:
+    if feedback.skill.digest != record.skill_digest:
         problems.append("the comments are about another version of the skill than this run measured")
     digests = {case.id: case.digest for case in record.cases}
     models = {student.name for student in record.students}
@@ -294,8 +394,8 @@ class _Sorted:
             said = (
                 "1 comment is on a held-out case and was" if one else f"{self.withheld} comments are on held-out cases"
             )
-            flags = " ".join(f"--retire {quote(case.id)}" for case in self.unseen if case.use != "negative")
-            how = f"; to use {'it, retire that case' if one else 'them, retire those cases'}: {flags}" if flags else ""
+            listed = json.dumps([case.id for case in self.unseen if case.use != "negative"], ensure_ascii=False)
+            how = f'; to use {"it" if one else "them"}, add to the file: "retire": {listed}' if listed != "[]" else ""
             notes.append(visible(f"{said}{'' if one else ' and were'} not used{how}"))
         if self.changed:
             listed = ", ".join(self.changed)
@@ -328,10 +428,10 @@ def _retired(
         case = commented.get(name)
         if case is None:
             raise UsageError(
-                f"--retire {name}: there is no comment on that case", hint="remove it, or check the spelling"
+                f"retire {name}: there is no comment on that case", hint="remove it, or check the spelling"
             )
         if case.use == "negative":
-            raise UsageError(f"--retire {name}: an unrelated case cannot become a practice case")
+            raise UsageError(f"retire {name}: an unrelated case cannot become a practice case")
         found |= {one.id: one for one in family[case.id] if one.use != "negative"}
     return found
 
@@ -359,7 +459,7 @@ def _commented_answers(
                 subject=_subject(comment.arm, record, skill),
                 passed=trial.outcome.passed if graded and isinstance(trial.outcome, Scored) else None,
                 opinion=comment.opinion,
-                note=clean(comment.note),
+                note=clean(comment.note.strip()),
             )
         )
     return tuple(shown)

@@ -21,10 +21,9 @@ from upskill.core.runs.records import record_text
 from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UsageError
-from upskill.generation.comments import CommentedAnswer
 from upskill.generation.draft import read_draft
 from upskill.generation.facts import PLAN_FORMAT
-from upskill.generation.material import Document, Material
+from upskill.generation.material import CommentedAnswer, Document, Material
 from upskill.redaction import redactor_from
 from upskill.traces.read_trace import read_trace
 from upskill.traces.readers import detect, learnable_below, recordings_below, require_below

@@ -6,7 +6,7 @@ running the same again: what was bought is found, and only what is missing is bo
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -19,19 +19,29 @@ from upskill.core.cases.files import read_case_file, write_case_file
 from upskill.core.models import Endpoint, HandoffOpen, NoAnswer
 from upskill.core.models.handoff import Side, open_line
 from upskill.core.nouns import Cap, Case
+from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
-from upskill.core.runs.own_runs import is_typed, resume_command, settings_record
+from upskill.core.runs.own_runs import (
+    differing_settings,
+    is_own_run,
+    not_own,
+    recorded_settings,
+    resume_command,
+    resumed_settings,
+    settings_record,
+)
 from upskill.core.runs.records import Status, now, record_text
 from upskill.core.runs.run_folders import only_one_in, require_plain_folder
-from upskill.core.settings import ResolvedSettings
+from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.core.skills.skill_files import first_problem
+from upskill.core.skills.skills import read_skill
 from upskill.core.trials.judge import identity
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.evaluation.evaluate import versions
-from upskill.evaluation.resume import TypedAgain
+from upskill.evaluation.resume import resumed_backend
 from upskill.generation.describe import keep_prompts, plan_description, run_description
 from upskill.generation.draft import read_draft
-from upskill.generation.fact_questions import PlanWritten
+from upskill.generation.facts import PlanWritten
 from upskill.generation.files import (
     MATERIAL_FILE,
     OWN_CASES_FILE,
@@ -45,8 +55,13 @@ from upskill.generation.generated import GenerateResult
 from upskill.generation.handoff import asking_in, handoff_folder, handoff_status
 from upskill.generation.order import (
     GenerateOrder,
+    Target,
+    improved_skill,
+    in_place,
+    order_from,
     order_json,
     roles_for,
+    with_absolute_paths,
     with_cap,
 )
 from upskill.generation.plan import (
@@ -55,12 +70,11 @@ from upskill.generation.plan import (
     plan_generate,
     read_own_cases,
 )
-from upskill.generation.resuming import TypedGenerate, resumed_order
 from upskill.generation.stages import PROFILE, PROFILE_RECORD, run_stages
 from upskill.generation.story import keep_generate_report
 from upskill.generation.student import StudentProfile
-from upskill.generation.teachers import with_absolute_handoff
-from upskill.generation.teaching import NOBODY, Accept, Teaching, begin, end_without_result
+from upskill.generation.teaching import NOBODY, Accept, Teaching, begin, end_without_result, raised_with
+from upskill.sandbox import Backend
 
 __all__ = [
     "GenerateOrder",
@@ -88,7 +102,7 @@ def generate(
     `accept` is asked before a draft with dangerous content is saved.
     Whatever is raised after there is a draft has a note (`__notes__`) that names the best one and where it lies.
     """
-    settings = with_absolute_handoff(with_cap(settings))
+    settings = with_absolute_paths(with_cap(settings))
     plan = plan_order(order, settings=settings, progress=progress, piped=piped)
     progress.generate_planned(plan.lines)
     if plan.is_much and not confirm(plan):
@@ -135,20 +149,25 @@ QUESTIONS = 2
 """Changes when teachers are asked something else: then the answers that a run has bought are answers to nothing."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TypedGenerate:
+    """What a person typed beside the run of a `generate`."""
+
+    settings: ResolvedSettings
+    sandbox: Backend = "bubblewrap"
+    skill: Path | None = None
+    """The skill that is improved."""
+    output: str | None = None
+    plan_file: str | None = None
+
+
 def resume_generate(
-    run: Path,
-    *,
-    typed: TypedGenerate | None = None,
-    anyway: bool = False,
-    wait: bool = True,
-    accept: Accept = NOBODY,
-    progress: RunProgress = SILENT_RUN,
+    run: Path, *, typed: TypedGenerate | None = None, accept: Accept = NOBODY, progress: RunProgress = SILENT_RUN
 ) -> GenerateResult:
     """Resume a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
     `typed` is what a person typed beside the run. A run that is not known as the user's own is refused, unless all that
-    it asks for was typed. A cap that was typed holds; what was spent before counts. `anyway` goes on where aptitude
-    stopped it. `wait` says whether answers of a hand-off are waited for.
+    it asks for was typed. A cap that was typed holds; what was spent before counts.
     """
     require_plain_folder(run)
     record = read_teaching_run(run)
@@ -157,20 +176,35 @@ def resume_generate(
             f"{run}: cannot be resumed: an earlier version of upskill started it and asked the teacher other questions",
             hint=f"resume it with upskill {record.versions.get('upskill', 'of that version')}, or start a new run",
         )
-    folder = TeachingFolder(path=run)
-    typed = TypedGenerate(again=TypedAgain()) if typed is None else typed
-    resumed = resumed_order(run, record, typed)
-    order, settings = replace(resumed.order, wait=wait), resumed.settings
-    if anyway and not order.anyway:
-        order = replace(order, anyway=True)
-        record = replace(record, order={**record.order, "anyway": True})
-    again = {name: one for name, one in settings_record(settings).items() if is_typed(typed.again.settings, name)}
-    record = replace(record, settings={**record.settings, **again})
-    record = folder.sealed(record) if resumed.own else record
+    folder, own = TeachingFolder(path=run), is_own_run(run)
+    typed = TypedGenerate(settings=resolve_settings()) if typed is None else typed
+    if typed.plan_file is not None:
+        typed = replace(typed, plan_file=str(Path(typed.plan_file).expanduser().absolute()))
+    try:
+        order = order_from(record.order)
+    except ValidationError as error:
+        raise EngineError(
+            f"{run}: its recorded options cannot be read: {first_problem(error)}", hint="start a new run"
+        ) from None
+    recorded, settings = recorded_settings(record.settings), with_absolute_paths(with_cap(typed.settings))
+    if own:
+        settings = resumed_settings(run, recorded, settings)
+    else:
+        _require_typed(run, order, typed, differing_settings(recorded, settings, unused=_UNUSED))
+    skill = _improved(folder, order, typed.skill)
+    order = replace(
+        order,
+        sandbox=resumed_backend(run, order.sandbox, typed.sandbox),
+        output=typed.output or order.output,
+        plan_file=typed.plan_file or order.plan_file,
+        target=_resumed_target(order, skill, settings, typed, own=own),
+    )
+    record = replace(record, settings=settings_record(settings))
+    record = folder.sealed(record) if own else record
     text = folder.saved(MATERIAL_FILE)
     if text is None:
         raise UsageError(f"{run}: ended before anything was read or spent", hint="start a new run")
-    gathered = read_gathered(text, previous=folder.previous, skill_folder=resumed.skill)
+    gathered = read_gathered(text, previous=folder.previous, skill_folder=skill)
     roles = roles_for(settings, evaluate=order.evaluate, announce=progress.announce)
     if (identity(roles.teacher), identity(roles.writer)) != (record.teacher, record.case_writer):
         raise UsageError(
@@ -188,6 +222,75 @@ def resume_generate(
         profile=None if told is None else _profile(told, run),
     )
     return _run_stages(folder, record, inputs, progress, accept)
+
+
+_UNUSED = ("judge", "judge_is_student", "ledger")
+
+
+def _require_typed(run: Path, order: GenerateOrder, typed: TypedGenerate, others: list[str]) -> None:
+    """Raise where a run that is not the user's own asks for something that was not typed again."""
+    problems = [f"its settings are not those of today: {', '.join(others)}"] if others else []
+    improves = improved_skill(order) is not None or (order.target is not None and order.target.in_place)
+    asked = {
+        "--sandbox": order.sandbox == typed.sandbox,
+        "--output": order.output == typed.output,
+        "--plan": order.plan_file == typed.plan_file,
+        "--from": not improves or typed.skill is not None,
+    }
+    problems += [f"what it asks for was not typed ({option})" for option, same in asked.items() if not same]
+    if problems:
+        raise not_own(run, problems)
+
+
+def _improved(folder: TeachingFolder, order: GenerateOrder, typed: Path | None) -> Path | None:
+    """The skill that is improved: as it was typed, or as the run knows it."""
+    if typed is not None:
+        return typed
+    skill = improved_skill(order)
+    if skill is None:
+        if order.target is not None and order.target.in_place:
+            raise UsageError(
+                f"{folder.path}: the skill that it improves no longer exists", hint="name it with --from SKILL"
+            )
+        return None
+    if not _is_known(skill, folder):
+        raise UsageError(
+            f"{folder.path}: the skill that it improves has changed since the run started",
+            hint="to replace it as it is now, name it with --from SKILL",
+        )
+    return skill
+
+
+def _is_known(skill: Path, folder: TeachingFolder) -> bool:
+    """Whether a skill is as when the run began, or as the run saved it."""
+    drafts = [path.parent for path in folder.path.glob(f"drafts/*/*/{SKILL_FILE}")]
+    known = [*drafts, *([] if folder.previous is None else [folder.previous])]
+    with suppress(UpskillError):
+        digest = read_skill(skill).digest
+        return any(read_skill(one).digest == digest for one in known)
+    return False
+
+
+def _resumed_target(
+    order: GenerateOrder, skill: Path | None, settings: ResolvedSettings, typed: TypedGenerate, *, own: bool
+) -> Target:
+    """Where the skill is saved: where it was typed, where an own run says, or where today's settings say."""
+    recorded = order.target
+    if recorded is not None and recorded.in_place and typed.output is None and skill is not None:
+        return in_place(skill)
+    if typed.output is None:
+        if own and recorded is not None:
+            return recorded
+        return Target(parent=settings.place("skills_dir").resolve())
+    output = Path(typed.output).expanduser()
+    if recorded is None or recorded.folder is None:
+        return Target(parent=output.resolve())
+    if output.name != recorded.folder.name:
+        raise UsageError(
+            f"{typed.output}: the run writes the skill {recorded.folder.name}, and a skill has the name of its folder",
+            hint=f"name a folder {recorded.folder.name} with --output",
+        )
+    return Target(folder=output.resolve(), parent=output.resolve().parent)
 
 
 def _profile(told: bytes, run: Path) -> StudentProfile:
@@ -264,7 +367,7 @@ def _record_end(state: Teaching, error: BaseException, status: Status) -> None:
 
 def _unanswered(error: NoAnswer, folder: TeachingFolder, cap: Cap | None) -> UpskillError:
     if error.fault == "budget" and cap is not None:
-        higher = resume_command(folder.path, cap.raised_with)
+        higher = resume_command(folder.path, raised_with(cap))
         return ProviderError(f"nothing was saved: {error}", hint=f"resume with a higher cap: {higher}")
     command = resume_command(folder.path)
     if error.fault == "crash":

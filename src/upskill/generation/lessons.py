@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, get_args
 
-from upskill.core.models import Ask, Message, Question
+from upskill.core.models import Message, Question
 from upskill.core.models.teacher_answers import UnusableAnswer, ask_for_each
 from upskill.core.nouns import estimate_tokens
 from upskill.core.nouns.answer_schemas import TEXT, TEXTS, list_of, object_of, one_of
@@ -18,10 +18,10 @@ from upskill.core.progress import SILENT, Progress
 from upskill.core.skills.markdown import pieces
 from upskill.errors import UsageError
 from upskill.generation.citations import KnownCitations
-from upskill.generation.draft import Clean, Lesson, LessonKind, clean_by_patterns, without_hidden
-from upskill.generation.material import Document, Material, answer_tokens, fits, material_budget, numbered
+from upskill.generation.draft import Clean, Lesson, LessonKind, without_hidden
+from upskill.generation.material import Assignment, Document, Material, answer_tokens, fits, material_budget, numbered
 from upskill.generation.prompts import prompt, quoted
-from upskill.generation.student import StudentProfile, student_told
+from upskill.generation.student import student_told
 
 MOST_PIECES = 60
 MOST_LESSON = 600
@@ -64,29 +64,22 @@ class _Piece:
     stretches: tuple[_Stretch, ...] = ()
 
 
-def find_lessons(
-    material: Material,
-    ask: Ask,
-    *,
-    window: int | None,
-    clean: Clean = clean_by_patterns,
-    profile: StudentProfile | None = None,
-    progress: Progress = SILENT,
-) -> tuple[Lesson, ...]:
+def find_lessons(assignment: Assignment, *, progress: Progress = SILENT) -> tuple[Lesson, ...]:
     """The lessons of the documents, and of recorded work that exceeds the window, best supported first.
 
     A piece whose answer is unusable is passed over. Where there is no lesson at all, a note says why, and the draft is
-    made from the material itself. `profile` says whom the lessons are for.
+    made from the material itself.
     """
-    parts = _pieces_of(material, window)
+    material = assignment.material
+    parts = _pieces_of(material, assignment.window)
     if not parts:
         return ()
     known = KnownCitations(material)
-    questions = [_question(material, part, window, profile) for part in parts]
-    answers = ask_for_each(ask, questions, lambda text: json.loads(text)["lessons"])
+    questions = [_question(assignment, part) for part in parts]
+    answers = ask_for_each(assignment.ask, questions, lambda text: json.loads(text)["lessons"])
     unusable = [answer for answer in answers if isinstance(answer, UnusableAnswer)]
     found = [
-        _read(answer, part, known, clean)
+        _read(answer, part, known, assignment.clean)
         for answer, part in zip(answers, parts, strict=True)
         if not isinstance(answer, UnusableAnswer)
     ]
@@ -164,11 +157,11 @@ def _heads(text: str) -> Iterable[str]:
         yield from match[1].split(";")
 
 
-def _question(material: Material, piece: _Piece, window: int | None, profile: StudentProfile | None) -> Question:
-    told = student_told(profile)
+def _question(assignment: Assignment, piece: _Piece) -> Question:
+    told = student_told(assignment.profile)
     text = prompt(
         "lessons",
-        task=quoted(material.task.strip() or "(not said)"),
+        task=quoted(assignment.material.task.strip() or "(not said)"),
         title=piece.title,
         material=piece.text if piece.stretches else quoted(piece.text),
         student=f"{told}\n\n" if told else "",
@@ -181,7 +174,7 @@ def _question(material: Material, piece: _Piece, window: int | None, profile: St
         system=prompt("lessons_system", most=LESSONS_OF_A_PIECE),
         messages=(Message(role="user", text=text),),
         schema=SCHEMA,
-        max_output_tokens=answer_tokens(window),
+        max_output_tokens=answer_tokens(assignment.window),
     )
 
 

@@ -6,15 +6,17 @@ Each piece is quoted under the name by which it can be cited.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from upskill.core.models import Ask
 from upskill.core.models.spending import MOST_OUTPUT_TOKENS
 from upskill.core.nouns import estimate_tokens
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import readable_text
 from upskill.core.skills.markdown import pieces
-from upskill.generation.comments import CommentedAnswer
-from upskill.generation.draft import Draft, Lesson
+from upskill.generation.draft import Clean, Draft, Lesson, clean_by_patterns
 from upskill.generation.prompts import quoted
+from upskill.generation.student import CountTokens, StudentProfile
 from upskill.traces.trace import TraceDigest
 
 MOST_SHOWN_FILE = 4_000
@@ -22,6 +24,36 @@ MOST_SHOWN_FILE = 4_000
 MOST_SHOWN_FILES = 12_000
 LEAST_SHOWN = 100
 """Tokens below which a piece of a text is not worth showing."""
+
+
+Opinion = Literal["right", "wrong", "unclear"]
+Subject = Literal["the skill", "another version", "no skill"]
+"""Whose doing an answer is: that of the skill that is improved, of another version of it, or of neither."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommentedAnswer:
+    """A comment with the task and the answer it is about, without secrets, as a teacher is shown it."""
+
+    case_id: str
+    prompt: str
+    answer: str
+    model: str
+    subject: Subject
+    passed: bool | None
+    """What the checks said; `None` where the case has other checks now, or the trial errored."""
+    opinion: Opinion | None
+    note: str
+
+    @property
+    def doubts_checks(self) -> bool:
+        """Whether the person and the checks disagree: the case may be at fault, and not the answer."""
+        return (self.opinion, self.passed) in (("right", False), ("wrong", True))
+
+    @property
+    def is_wish(self) -> bool:
+        """Whether it asks for a change: anything but an answer that is called right, without a note."""
+        return self.opinion in ("wrong", "unclear") or bool(self.note)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +79,25 @@ class Material:
     """The skill that is to be improved."""
     comments: tuple[CommentedAnswer, ...] = ()
     """What a person said of answers on learn cases. Only who changes the skill is shown them, not who writes cases."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Assignment:
+    """What a teacher that writes or revises a skill works from, and how it is asked."""
+
+    ask: Ask
+    material: Material = Material(task="")
+    lessons: tuple[Lesson, ...] = ()
+    wish: str | None = None
+    """What a person asked for, where an existing skill is improved."""
+    window: int | None = None
+    """Tokens of the teacher's context window, where it is known."""
+    profile: StudentProfile | None = None
+    """Whom the skill is for; `None` where nothing is known of the students."""
+    count: CountTokens = estimate_tokens
+    """Counts tokens as the students do."""
+    clean: Clean = clean_by_patterns
+    """Takes secrets out of an answer."""
 
 
 def lines_of(text: str) -> list[str]:

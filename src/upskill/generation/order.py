@@ -1,6 +1,7 @@
 """What a person asks `generate` for, which models teach and learn, and where the skill is saved. Spends nothing."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -8,15 +9,14 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter
 
 from upskill.core.cases.split import CaseCounts
-from upskill.core.models import Endpoint, ServedModel, probe
-from upskill.core.models.endpoint import student_endpoint, untyped_lines
-from upskill.core.models.preflight import missing_keys
-from upskill.core.nouns.skill import NAME_RULE, SKILL_FILE, Among, is_skill_name
-from upskill.core.settings import Origin, ResolvedSettings, Settings
-from upskill.errors import UsageError
+from upskill.core.models import Endpoint, ServedModel, probe, resolve_model
+from upskill.core.models.endpoint import ENDPOINT_KEY, HANDOFF, TEACHER_KEY, student_endpoint, untyped_lines
+from upskill.core.models.preflight import is_installed, missing_keys
+from upskill.core.nouns.skill import NAME_RULE, SKILL_FILE, is_skill_name, read_among
+from upskill.core.settings import Origin, ResolvedSettings, Settings, without_secrets
+from upskill.errors import ProviderError, UsageError
 from upskill.generation.gathering import skill_in
 from upskill.generation.student import Served, with_output_cap
-from upskill.generation.teachers import case_writer_for, teacher_for
 from upskill.sandbox import Backend
 
 MAX_COST = 10.0
@@ -61,14 +61,6 @@ class GenerateOrder:
     """Held-out cases that are learned from from now on, because a person commented on them."""
     description_only: bool = False
     """Revise only the description of the skill, on its trigger prompts."""
-    among: Among = field(default_factory=Among)
-    """Other skills beside this one, where only the description is revised."""
-    agent_bin: str | None = None
-    """The program of the coding agent, if it was named."""
-    anyway: bool = False
-    """Go on where aptitude says that no skill can help."""
-    wait: bool = True
-    """Wait for the answers of a hand-off; else end, to be resumed."""
     sandbox: Backend = "bubblewrap"
     avoid: tuple[str, ...] = ()
     """Names that were taken when the run began."""
@@ -88,6 +80,94 @@ def order_json(order: GenerateOrder) -> dict[str, JsonValue]:
 def order_from(value: dict[str, JsonValue]) -> GenerateOrder:
     """The order that a run recorded."""
     return _ORDER.validate_python(value)
+
+
+STRONGEST_FIRST = (
+    "opus",
+    "openai/gpt-5.5",
+    "google/gemini-3.1-pro-preview",
+    "grok/grok-4.7",
+    "moonshot/kimi-k3.1-pro",
+    "deepseek/deepseek-v4-pro",
+    "mistral/mistral-large-4",
+    "kimi",
+    "openrouter/anthropic/claude-opus-5.5",
+)
+"""The teacher is the first of these for which there is a key, unless one is named."""
+
+
+def teacher_for(
+    settings: Settings, *, environment: Mapping[str, str] | None = None, needs_key: bool = True
+) -> Endpoint:
+    """The teacher that was named, or the strongest for which a key is present. Raises where there is none; for a plan
+    that asks nobody, without `needs_key`, the strongest of all takes its place."""
+    environment = os.environ if environment is None else environment
+    if settings.teacher is not None:
+        return _with_own_key(
+            resolve_model(
+                settings.teacher,
+                base_url=settings.teacher_base_url,
+                aliases=settings.aliases,
+                url_origin=settings.untyped.get("teacher_base_url"),
+                alias_origin=settings.untyped.get("aliases"),
+            ),
+            settings,
+        )
+    if settings.teacher_base_url is not None:
+        raise UsageError(
+            f"{without_secrets(settings.teacher_base_url)}: no model was named for this server",
+            hint="name one with --model; any name works",
+        )
+    try:
+        return strongest(settings, environment)
+    except ProviderError:
+        if needs_key:
+            raise
+        return _known_teacher(STRONGEST_FIRST[0], settings)
+
+
+def case_writer_for(
+    settings: Settings, *, environment: Mapping[str, str] | None = None, needs_key: bool = True
+) -> Endpoint:
+    """The case writer: the model named for it, or the teacher. It is at the teacher's server unless its name resolves
+    to another."""
+    name = settings.test_gen_model
+    if name is None or name == settings.teacher:
+        return teacher_for(settings, environment=environment, needs_key=needs_key)
+    try:
+        return resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
+    except UsageError:
+        if settings.teacher_base_url is None:
+            raise
+        origin = settings.untyped.get("teacher_base_url")
+        return _with_own_key(resolve_model(name, base_url=settings.teacher_base_url, url_origin=origin), settings)
+
+
+def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
+    """The first of the known teachers whose key is set and whose package is there."""
+    wanted: list[str] = []
+    for name in STRONGEST_FIRST:
+        endpoint = _known_teacher(name, settings)
+        wanted += (variable for variable in endpoint.key_variables if variable not in wanted)
+        ready = endpoint.key_variable(environment) is not None or not endpoint.key_required
+        if ready and (endpoint.package is None or is_installed(endpoint.package)):
+            return endpoint
+    raise ProviderError(
+        f"there is no teacher, because none of these keys is set: {', '.join(wanted)}",
+        hint="set one of them, or use a local model: --model NAME --base-url http://localhost:8080/v1",
+    )
+
+
+def _known_teacher(name: str, settings: Settings) -> Endpoint:
+    return resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
+
+
+def _with_own_key(endpoint: Endpoint, settings: Settings) -> Endpoint:
+    """A teacher at a base URL has its own key; it may use the students' key only where they share a server."""
+    if not endpoint.is_custom:
+        return endpoint
+    apart = settings.base_url is not None and settings.base_url.strip().rstrip("/") != endpoint.base_url
+    return replace(endpoint, key_variables=(TEACHER_KEY,) if apart else (TEACHER_KEY, ENDPOINT_KEY))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,6 +292,27 @@ def with_cap(settings: ResolvedSettings) -> ResolvedSettings:
     if settings.origins["max_cost"] != "default":
         return settings
     return replace(settings, values=replace(settings.values, max_cost=MAX_COST))
+
+
+def with_absolute_paths(settings: ResolvedSettings) -> ResolvedSettings:
+    """The settings with absolute paths: a run may be resumed from another folder."""
+    values = settings.values
+    program, others = values.agent_bin, read_among(values.among)
+    folders = {one: str(Path(one).expanduser().resolve()) for one in others.folders}
+    values = replace(
+        values,
+        teacher=absolute_handoff(values.teacher),
+        test_gen_model=absolute_handoff(values.test_gen_model),
+        agent_bin=None if program is None else str(Path(program).expanduser().absolute()),
+        among=tuple(folders.get(word, word) for word in values.among),
+    )
+    return replace(settings, values=values)
+
+
+def absolute_handoff(name: str | None) -> str | None:
+    """The name of a teacher; that of a hand-off with its folder made absolute."""
+    kind, _, folder = (name or "").partition("/")
+    return f"{HANDOFF}/{Path(folder).expanduser().absolute()}" if kind == HANDOFF and folder else name
 
 
 def recorded_cap(settings: ResolvedSettings, roles: Roles) -> ResolvedSettings:

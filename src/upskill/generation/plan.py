@@ -22,7 +22,7 @@ from upskill.evaluation.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.evaluation.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.generation.draft import Draft
 from upskill.generation.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
-from upskill.generation.fact_questions import plan_calls, read_plan_file
+from upskill.generation.facts import plan_calls, read_plan_file
 from upskill.generation.feedback import AppliedFeedback, apply_feedback, with_comments
 from upskill.generation.gathering import GatheredMaterial, gather, skill_in
 from upskill.generation.lessons import lesson_calls
@@ -40,6 +40,7 @@ from upskill.generation.order import (
 from upskill.generation.revising import OTHERS
 from upskill.generation.search import PROPOSALS_PER_REVISION
 from upskill.generation.student import StudentProfile, build_profile, counter_for, profile_lines, require_room_for_old
+from upskill.terminal.options import agent_program
 
 LEAST_OWN_CASES = 4
 """A skill that is improved and has fewer cases gets new ones."""
@@ -192,9 +193,9 @@ def plan_generate(
     Without `needs_keys` a missing key is a note: the plan is shown and not run.
     """
     settings = with_cap(settings)
-    if order.among:
-        raise UsageError("--among needs --description-only", hint="measure among others with `upskill eval`")
-    if order.agent_bin is not None:
+    if settings.values.among:
+        raise UsageError("`among` needs --description-only", hint="measure among others with `upskill eval`")
+    if agent_program(settings.values) is not None:
         raise UsageError("`agent_bin` needs --description-only", hint="put the coding agent on the search path")
     if order.effort == "high" and not is_installed("gepa"):
         raise UsageError("--effort high needs the package gepa", hint="install it: pip install 'upskill[search]'")

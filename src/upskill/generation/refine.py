@@ -10,19 +10,18 @@ from functools import partial
 from typing import Literal
 
 from upskill.core import statistics
-from upskill.core.models import Ask
 from upskill.core.models.teacher_answers import TeacherUnusable
-from upskill.core.nouns import Answer, Case, Evaluation, Scored, estimate_tokens
+from upskill.core.nouns import Answer, Case, Evaluation, Scored
 from upskill.core.nouns.answer import answer_digest
 from upskill.core.nouns.text import count as counted
 from upskill.errors import WindowExceeded
-from upskill.generation.draft import Clean, Draft, Lesson, clean_by_patterns
+from upskill.generation.draft import Draft
 from upskill.generation.drafting import SkillBudget, cut_to
 from upskill.generation.edits import Edit
 from upskill.generation.failures import Failure, failure_of
-from upskill.generation.material import Material
+from upskill.generation.material import Assignment
 from upskill.generation.measure import Measure, Measurement
-from upskill.generation.revising import PROSE, FailedEdits, Presentation, Revise, other_presentations, revise
+from upskill.generation.revising import PROSE, FailedEdits, Presentation, other_presentations, revise
 from upskill.generation.search import PROPOSALS_PER_REVISION, Budget, DraftScores, search
 from upskill.generation.student import CountTokens, StudentProfile
 
@@ -168,50 +167,32 @@ def refine(
     *,
     cases: Sequence[Case],
     measure: Measure,
-    ask: Ask,
-    lessons: Sequence[Lesson] = (),
-    material: Material | None = None,
-    profile: StudentProfile | None = None,
-    count: CountTokens = estimate_tokens,
+    assignment: Assignment,
     revisions: int = REVISIONS,
     effort: Effort = "low",
-    wish: str | None = None,
     proposed: Draft | None = None,
     exists: bool = False,
-    seed: int = 0,
-    window: int | None = None,
-    clean: Clean = clean_by_patterns,
     on_attempt: Callable[[Attempt, Attempt], None] = lambda attempt, best: None,
 ) -> RefineResult:
     """Revise a draft while learn cases fail, and keep the best. `on_attempt` gets each attempt once it is measured, and
     the best so far.
 
     An attempt replaces the best only if its lift over it is above zero (`best_of`); else the earlier stays. Where a
-    person asked for a change of a skill that exists, `wish` says it to the teacher, and `proposed` is a draft of it
-    that was already made, which counts as a revision. Then the first change is measured even if nothing fails, and the
+    person asked for a change of a skill that exists, `proposed` is a draft of it that was already made, which counts
+    as a revision. Then the first change is measured even if nothing fails, and the
     draft it began with loses a tie: what was asked for gets its held-out test. `exists` says that `start` is a skill in
     use: it is never cut and gets no other presentations.
 
-    `count` counts tokens as the students do, `window` is the teacher's, `clean` takes secrets out of a text. Raises
-    what `measure` and `ask` raise; a teacher whose answers cannot be used ends it with what there is.
+    Raises what `measure` and `ask` raise; a teacher whose answers cannot be used ends it with what there is.
     """
-    by_teacher: Revise = partial(
-        revise,
-        lessons=lessons,
-        ask=ask,
-        wish=wish,
-        material=material,
-        profile=profile,
-        count=count,
-        window=window,
-        clean=clean,
-    )
+    profile = assignment.profile
+    commented = any(comment.is_wish for comment in assignment.material.comments)
     loop = _Loop(
         cases=tuple(cases),
         measure=measure,
-        asked_for=wish is not None or proposed is not None or _asks(material),
+        asked_for=assignment.wish is not None or proposed is not None or commented,
         profile=profile,
-        count=count,
+        count=assignment.count,
         on_attempt=on_attempt,
     )
     first = loop.attempt(start, cut=not exists)
@@ -221,22 +202,20 @@ def refine(
         loop.attempt(proposed, revises=1)
     if not exists and loop.wants_presentations:
         try:
-            loop.present(
-                other_presentations(first.draft, ask, profile=profile, count=count, window=window, clean=clean)
-            )
+            loop.present(other_presentations(first.draft, assignment))
         except TeacherUnusable as unusable:
             loop.unpresented = unusable.message
     if (why := loop.cut_short) is not None:
         return loop.end(why)
     if effort == "high" and not loop.is_done:
-        return _search(loop, by_teacher, revisions=revisions, seed=seed)
+        return _search(loop, assignment, revisions=revisions)
     while loop.revisions < revisions:
         if loop.is_done:
             return loop.end("every practice case passes")
         best = loop.best
         rewrite = best.reached(profile) < REWRITE_BELOW
         try:
-            revision = by_teacher(best.draft, best.failures, tried=loop.tried, rewrite=rewrite)
+            revision = revise(best.draft, best.failures, assignment, tried=loop.tried, rewrite=rewrite)
         except TeacherUnusable as unusable:
             return loop.end(unusable.message)
         if not loop.is_new(revision.draft):
@@ -246,11 +225,6 @@ def refine(
             return loop.end(why)
     done = loop.is_done
     return loop.end("every practice case passes" if done else f"{counted(revisions, 'revision')} made")
-
-
-def _asks(material: Material | None) -> bool:
-    """Whether a person's comments on answers ask for a change."""
-    return material is not None and any(comment.is_wish for comment in material.comments)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -357,7 +331,7 @@ class _Loop:
         return RefineResult(best=self.best, attempts=tuple(self.attempts), stopped=stopped, note=note)
 
 
-def _search(loop: _Loop, by_teacher: Revise, *, revisions: int, seed: int) -> RefineResult:
+def _search(loop: _Loop, assignment: Assignment, *, revisions: int) -> RefineResult:
     """The same budget of trials, spent by a search: many revisions, most of them tried on a few cases only."""
     start = loop.best
     students = len({student for student, _ in start.passed})
@@ -379,10 +353,9 @@ def _search(loop: _Loop, by_teacher: Revise, *, revisions: int, seed: int) -> Re
         start.draft,
         loop.cases,
         examine,
-        by_teacher,
+        partial(revise, assignment=assignment),
         known=DraftScores(passed=start.passed, failures=start.failures),
         budget=Budget(trials=left * len(loop.cases) * students, proposals=left * PROPOSALS_PER_REVISION),
-        seed=seed,
     )
     for candidate in found.candidates[1:]:
         loop.note(

@@ -10,19 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, get_args
 
-from upskill.core.models import Ask, Message, Question
+from upskill.core.models import Message, Question
 from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for
-from upskill.core.nouns import estimate_tokens
 from upskill.core.nouns.answer_schemas import TEXT, TEXTS, Schema, list_of, object_of, one_of
-from upskill.generation.comments import CommentedAnswer
-from upskill.generation.draft import Clean, Draft, Lesson, clean_by_patterns, draft_problems, without_hidden
+from upskill.generation.draft import Clean, Draft, Lesson, draft_problems, without_hidden
 from upskill.generation.draft_answer import body_of
 from upskill.generation.drafting import SECTIONS, budget_for, within_budget
 from upskill.generation.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of, with_texts
 from upskill.generation.failures import Failure, choose, comments_text, describe
-from upskill.generation.material import LEAST_SHOWN, Material, answer_tokens, material_budget, material_needed
+from upskill.generation.material import (
+    LEAST_SHOWN,
+    Assignment,
+    CommentedAnswer,
+    Material,
+    answer_tokens,
+    material_budget,
+    material_needed,
+)
 from upskill.generation.prompts import prompt, quoted
-from upskill.generation.student import CountTokens, StudentProfile, reader_told
+from upskill.generation.student import reader_told
 
 Presentation = Literal["prose", "examples", "questions", "table"]
 PROSE: Presentation = "prose"
@@ -34,35 +40,24 @@ PRESENTATIONS = object_of(
 )
 
 
-def other_presentations(
-    draft: Draft,
-    ask: Ask,
-    *,
-    profile: StudentProfile | None = None,
-    count: CountTokens = estimate_tokens,
-    window: int | None = None,
-    clean: Clean = clean_by_patterns,
-) -> dict[Presentation, Draft]:
+def other_presentations(draft: Draft, assignment: Assignment) -> dict[Presentation, Draft]:
     """The draft in other presentations, each within the students' budget.
 
     Those that a teacher could not give are missing. Raises `TeacherUnusable` where it gave none, and what `ask` raises.
     """
-    budget = budget_for(profile, count)
+    budget = budget_for(assignment)
     found = ask_for(
-        ask,
+        assignment.ask,
         Question(
             purpose="presentation",
-            system=prompt("presentation_system", student=reader_told(profile), budget=f"{budget.tokens:,}"),
+            system=prompt("presentation_system", student=reader_told(assignment.profile), budget=f"{budget.tokens:,}"),
             messages=(Message(role="user", text=prompt("presentation", skill=draft.name, body=quoted(draft.body))),),
             schema=PRESENTATIONS,
-            max_output_tokens=answer_tokens(window),
+            max_output_tokens=answer_tokens(assignment.window),
         ),
-        lambda text: _read(text, draft, clean),
+        lambda text: _read(text, draft, assignment.clean),
     )
-    return {
-        form: within_budget(one, ask, budget=budget, profile=profile, window=window, clean=clean)
-        for form, one in found.items()
-    }
+    return {form: within_budget(one, assignment, budget=budget) for form, one in found.items()}
 
 
 def _read(text: str, draft: Draft, clean: Clean) -> dict[Presentation, Draft]:
@@ -119,7 +114,7 @@ class FailedEdits:
 
 
 class Revise(Protocol):
-    """Revises a draft from its failures: `revise`, with the teacher and all that stays the same filled in."""
+    """Revises a draft from its failures: `revise`, with the assignment filled in."""
 
     def __call__(
         self,
@@ -136,26 +131,18 @@ class Revise(Protocol):
 def revise(
     draft: Draft,
     failures: Sequence[Failure],
-    lessons: Sequence[Lesson],
-    ask: Ask,
+    assignment: Assignment,
     *,
-    wish: str | None = None,
     tried: Sequence[FailedEdits] = (),
     may_add: bool = True,
     rewrite: bool = False,
-    material: Material | None = None,
-    profile: StudentProfile | None = None,
-    count: CountTokens = estimate_tokens,
-    window: int | None = None,
-    clean: Clean = clean_by_patterns,
 ) -> EditedDraft:
     """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where none can be used.
 
-    `wish` is what a person asked for, where an existing skill is improved; `window` the teacher's, where it is known.
-    With `rewrite` a whole new body is taken too. The result keeps to the students' budget, as `count` counts.
-    Edits of the last answer that apply are kept even where others do not: a weak teacher may misquote one place of four
-    in every try.
+    With `rewrite` a whole new body is taken too. The result keeps to the students' budget. Edits of the last
+    answer that apply are kept even where others do not: a weak teacher may misquote one place of four in every try.
     """
+    clean, window = assignment.clean, assignment.window
     partly: list[EditedDraft] = []
 
     def read(text: str) -> EditedDraft:
@@ -167,7 +154,7 @@ def revise(
         if value.get("drop_first"):
             edited = replace(edited, draft=replace(edited.draft, expendable=tuple(value["drop_first"])))
         broken = draft_problems(edited.draft, before=draft, clean=clean, sized=False)
-        if wish is None:
+        if assignment.wish is None:
             broken += _lost_facts(draft, edited.draft)
         if not broken and not edited.problems:
             return edited
@@ -175,29 +162,28 @@ def revise(
             partly[:] = [edited]
         raise UnusableAnswer([*edited.problems, *broken])
 
-    budget = budget_for(profile, count, old=draft)
+    budget = budget_for(assignment, old=draft)
     question = Question(
         purpose="revision",
         system=prompt(
             "revise_system",
             most_edits=MOST_EDITS,
-            student=reader_told(profile),
+            student=reader_told(assignment.profile),
             budget=f"{budget.tokens:,}",
-            tokens=f"{count(draft.body):,}",
+            tokens=f"{assignment.count(draft.body):,}",
             rewrite=_REWRITE if rewrite else _LEAVE,
         ),
-        messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, material, window)),),
+        messages=(Message(role="user", text=_message(draft, failures, assignment, tried)),),
         schema=_rewrite_schema() if rewrite else SCHEMA,
         max_output_tokens=answer_tokens(window),
     )
     try:
-        edited = ask_for(ask, question, read)
+        edited = ask_for(assignment.ask, question, read)
     except TeacherUnusable:
         if not partly:
             raise
         edited = partly[0]
-    fitting = within_budget(edited.draft, ask, budget=budget, profile=profile, window=window, clean=clean)
-    return replace(edited, draft=fitting)
+    return replace(edited, draft=within_budget(edited.draft, assignment, budget=budget))
 
 
 def _lost_facts(before: Draft, after: Draft) -> list[str]:
@@ -223,29 +209,21 @@ def _rewritten(draft: Draft, sections: Sequence[Any], clean: Clean) -> EditedDra
     return EditedDraft(draft=with_texts(draft, {BODY: body}), edits=(edit,), problems=())
 
 
-def _message(
-    draft: Draft,
-    failures: Sequence[Failure],
-    lessons: Sequence[Lesson],
-    wish: str | None,
-    tried: Sequence[FailedEdits],
-    material: Material | None,
-    window: int | None,
-) -> str:
+def _message(draft: Draft, failures: Sequence[Failure], assignment: Assignment, tried: Sequence[FailedEdits]) -> str:
     """The text of the question. Where the window is small, material is left out, failures are cut, lessons left out."""
     files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
-    left = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
-    taught = _lessons(lessons) if left > 2 * LEAST_FOR_FAILURES else ""
+    left = material_budget(assignment.window) * CHARACTERS_PER_TOKEN - len(files)
+    taught = _lessons(assignment.lessons) if left > 2 * LEAST_FOR_FAILURES else ""
     failed = describe(failures, most=max(LEAST_FOR_FAILURES, left - len(taught)))
     before = _tried(tried)
     return prompt(
         "revise",
         skill=draft.name,
-        wish=_asked_for(wish, () if material is None else material.comments, most=left // 4),
+        wish=_asked_for(assignment.wish, assignment.material.comments, most=left // 4),
         files=files,
         failures=failed,
         lessons=taught,
-        material=_material(material, failures, characters=left - len(taught) - len(failed) - len(before)),
+        material=_material(assignment.material, failures, characters=left - len(taught) - len(failed) - len(before)),
         tried=before,
     )
 
@@ -256,10 +234,10 @@ def _asked_for(wish: str | None, comments: Sequence[CommentedAnswer], *, most: i
     return f"{asked}{comments_text(comments, most=most)}\n" if comments else asked
 
 
-def _material(material: Material | None, failures: Sequence[Failure], *, characters: int) -> str:
+def _material(material: Material, failures: Sequence[Failure], *, characters: int) -> str:
     """The material again, what the failures shown need first; empty where there is no space."""
     budget = characters // 4  # as tokens are estimated
-    if material is None or budget < LEAST_SHOWN:
+    if budget < LEAST_SHOWN:
         return ""
     needed = "\n".join(f"{failure.prompt}\n{failure.passage}" for failure in choose(failures))
     shown = material_needed(material, needed, budget=budget)

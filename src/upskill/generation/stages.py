@@ -31,12 +31,12 @@ from upskill.generation.aptitude import aptitude_lines, require_prospect, with_a
 from upskill.generation.case_writing import examining, write_cases
 from upskill.generation.draft import Draft, Lesson, draft_problems
 from upskill.generation.drafting import draft_skill
-from upskill.generation.estimate import ending_at_a_cap
-from upskill.generation.fact_questions import NO_PLAN, plan_of_run
+from upskill.generation.facts import NO_PLAN, plan_of_run
 from upskill.generation.failures import Failure, choose
 from upskill.generation.files import APTITUDE_FILE, RefiningRecord, shown_path
 from upskill.generation.generated import AttemptSummary, FailedAnswer, GenerateResult, StudentClaim, StudentScore
 from upskill.generation.lessons import find_lessons
+from upskill.generation.material import Assignment
 from upskill.generation.measure import OLD_VERSION, StageMeasurer, report_stage
 from upskill.generation.plan import topics_of, uses_of
 from upskill.generation.programs import RunProgram, sandboxed
@@ -45,7 +45,16 @@ from upskill.generation.refine import Attempt, RefineResult, content_of, refine
 from upskill.generation.revising import PROSE
 from upskill.generation.save import claims_of, provenance_of, save_draft
 from upskill.generation.student import StudentProfile, require_room_for_old
-from upskill.generation.teaching import Saved, Teaching, agreed, asks, earlier_uses, finished, material_notes
+from upskill.generation.teaching import (
+    Saved,
+    Teaching,
+    agreed,
+    asks,
+    earlier_uses,
+    ending_at_a_cap,
+    finished,
+    material_notes,
+)
 from upskill.generation.words import MOST_REASON, attempt_lines
 from upskill.report.json_report import evaluation_json
 from upskill.report.wording import unique_names
@@ -86,8 +95,8 @@ def run_stages(state: Teaching) -> GenerateResult:
         state.notes.insert(0, _advice(state))
         return _saved_result(state, inputs.old, cases, proof=old_version_stays(reason))
     _aptitude(state, cases, measure)
-    lessons, draft = _draft(state, ask, cases)
-    refined = _refine(state, draft, lessons, cases, measure, ask)
+    assignment, draft = _draft(state, ask, cases)
+    refined = _refine(state, draft, assignment, cases, measure)
     best = draft if refined is None else refined.best.draft
     proof = _prove(state, best, cases, measure, refined)
     if measure.down is not None and (proof is None or not _is_settled(proof)):
@@ -193,7 +202,7 @@ def _nothing_to_fix(state: Teaching, old: Draft, cases: Sequence[Case], measure:
     learn = [case for case in cases if case.use == "learn"]
     asked_for = gathered.wish is not None or bool(gathered.material.comments)
     went_on = (state.folder.stage("learn-1").path / RUN_FILE).exists()
-    if not learn or asked_for or went_on or inputs.order.anyway:
+    if not learn or asked_for or went_on or inputs.settings.values.anyway:
         return None
     outcomes = [trial.outcome for trial in measure.with_skill(OLD_VERSION, old, learn).trials]
     passed = sum(isinstance(outcome, Scored) and outcome.passed for outcome in outcomes)
@@ -234,36 +243,39 @@ def _aptitude(state: Teaching, cases: Sequence[Case], measure: StageMeasurer) ->
     for line in aptitude_lines(found):
         state.progress.note(line)
     state.ended("aptitude")
-    if not state.inputs.order.anyway:
+    if not state.inputs.settings.values.anyway:
         require_prospect(found, state.folder.path)
 
 
-def _draft(state: Teaching, ask: Ask, cases: Sequence[Case]) -> tuple[tuple[Lesson, ...], Draft]:
-    """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
+def _draft(state: Teaching, ask: Ask, cases: Sequence[Case]) -> tuple[Assignment, Draft]:
+    """What the teacher works from, with the lessons of the material, and a first draft; an old skill that needs none
+    is its own first draft."""
     inputs = state.inputs
-    material, window = inputs.gathered.material, inputs.roles.teacher_served.window
-    clean = state.redactor.clean
-    lessons = find_lessons(material, ask, window=window, clean=clean, profile=state.profile, progress=state.progress)
-    state.folder.save("lessons.json", record_text(_LESSONS, lessons))
-    if inputs.old is not None and not inputs.drafts:
-        return lessons, inputs.old
-    draft = draft_skill(
-        material,
-        lessons,
-        ask,
-        avoid=inputs.order.avoid,
-        topics=topics_of(cases),
-        window=window,
+    assignment = Assignment(
+        ask=ask,
+        material=inputs.gathered.material,
+        wish=inputs.gathered.wish,
+        window=inputs.roles.teacher_served.window,
         profile=state.profile,
         count=state.count,
-        clean=clean,
+        clean=state.redactor.clean,
+    )
+    lessons = find_lessons(assignment, progress=state.progress)
+    state.folder.save("lessons.json", record_text(_LESSONS, lessons))
+    assignment = replace(assignment, lessons=lessons)
+    if inputs.old is not None and not inputs.drafts:
+        return assignment, inputs.old
+    draft = draft_skill(
+        assignment,
+        avoid=inputs.order.avoid,
+        topics=topics_of(cases),
         run=_try_programs(state),
         on_draft=partial(_note_best, state),
     )
     draft = inputs.named(draft)
     _note_best(state, draft)
     state.ended("draft")
-    return lessons, draft
+    return assignment, draft
 
 
 def _note_best(state: Teaching, draft: Draft, learn: str = "not measured") -> None:
@@ -288,10 +300,9 @@ def _try_programs(state: Teaching) -> RunProgram | None:
 def _refine(
     state: Teaching,
     draft: Draft,
-    lessons: Sequence[Lesson],
+    assignment: Assignment,
     cases: Sequence[Case],
     measure: StageMeasurer,
-    ask: Ask,
 ) -> RefineResult | None:
     learn = [case for case in cases if case.use == "learn"]
     if not learn:
@@ -313,18 +324,11 @@ def _refine(
         draft if inputs.old is None else inputs.old,
         cases=learn,
         measure=measure,
-        ask=ending_at_a_cap(ask),
-        lessons=lessons,
-        material=inputs.gathered.material,
-        profile=state.profile,
-        count=state.count,
+        assignment=replace(assignment, ask=ending_at_a_cap(assignment.ask)),
         exists=inputs.old is not None,
         revisions=inputs.order.revisions,
         effort=inputs.order.effort,
-        wish=inputs.gathered.wish,
         proposed=draft if inputs.old is not None and inputs.drafts else None,
-        window=inputs.roles.teacher_served.window,
-        clean=state.redactor.clean,
         on_attempt=on_attempt,
     )
     best = refined.best

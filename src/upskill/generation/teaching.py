@@ -6,24 +6,29 @@ Every stage is a function of this state. The result of each is saved when it end
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 
 from upskill.core.cases.skill_meta import HeldOutUse, note_use, read_meta
-from upskill.core.models import Ask, Endpoint, MeteredClient, Question, Reply, ServedModel, Teacher
-from upskill.core.nouns import Skill, estimate_tokens
+from upskill.core.models import Ask, Endpoint, MeteredClient, NoAnswer, Question, Reply, ServedModel, Spending, Teacher
+from upskill.core.models.teacher import PaidReply
+from upskill.core.models.teacher_answers import TeacherUnusable
+from upskill.core.nouns import Cap, Purchase, Skill, estimate_tokens
 from upskill.core.nouns.evaluation import Evaluation
 from upskill.core.nouns.finding import Finding, FindingsRefused
 from upskill.core.nouns.text import count
 from upskill.core.progress import RunProgress
+from upskill.core.runs.journal import Journal, PaidAnswer
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.records import now
 from upskill.core.skills.skills import read_contents, read_skill
+from upskill.core.trials.judge import identity
 from upskill.errors import EngineError
-from upskill.evaluation.estimate import client_for
+from upskill.evaluation.estimate import client_for, purchase_of, spent_in
 from upskill.generation.draft import without_hidden
-from upskill.generation.estimate import PriorSpending
 from upskill.generation.files import (
     RefiningRecord,
     TeachingEnd,
@@ -36,9 +41,7 @@ from upskill.generation.generated import AttemptSummary, DescriptionRevision, Ge
 from upskill.generation.handoff import handoff_for
 from upskill.generation.material import Material
 from upskill.generation.plan import GenerateInputs
-from upskill.generation.resuming import cap_notes
 from upskill.generation.student import CountTokens, StudentProfile, counter_for
-from upskill.generation.teachers import ask_function
 from upskill.generation.words import caution_lines, generated_json
 from upskill.lint.dangers.search import new_findings, search_skill, search_text
 from upskill.redaction import Redactor, redactor_from
@@ -132,6 +135,80 @@ def _unescaped(text: str) -> str:
         return text
 
 
+class PriorSpending:
+    """Counts what was spent before on the metered client, so that a cap holds for all of it."""
+
+    def __init__(self, folder: TeachingFolder, client: MeteredClient) -> None:
+        self._client = client
+        self._teacher_before = _on_teacher(folder)
+        self._students_before = reduce(_sum, map(spent_in, folder.stages()), Spending())
+        client.spent = _sum(self._teacher_before, self._students_before)
+
+    @property
+    def by_teacher(self) -> Purchase:
+        """The teachers' share."""
+        return purchase_of(_sum(self._teacher_before, self._teacher_since))
+
+    @property
+    def by_students(self) -> Purchase:
+        """The students' share."""
+        total, teacher = self._client.spent, _sum(self._teacher_before, self._teacher_since)
+        since = [spent.cost for (role, _), spent in self._client.spent_by.items() if role != "teacher"]
+        unknown = self._students_before.cost is None or None in since
+        return Purchase(
+            calls=total.calls - teacher.calls,
+            failed_calls=total.failed_calls - teacher.failed_calls,
+            tokens=total.tokens - teacher.tokens,
+            cost=None if unknown else total.cost_known - total.cost_lost - teacher.cost_known + teacher.cost_lost,
+            lost=total.cost_lost - teacher.cost_lost,
+        )
+
+    @property
+    def whole(self) -> Purchase:
+        return purchase_of(self._client.spent)
+
+    @property
+    def _teacher_since(self) -> Spending:
+        spent = self._client.spent_by.get(("teacher", None))
+        return Spending() if spent is None else replace(spent)
+
+
+def _on_teacher(folder: TeachingFolder) -> Spending:
+    answers = folder.journal.all()
+    return reduce(
+        _sum,
+        (Spending(calls=one.calls, tokens=one.tokens, cost=one.cost, cost_known=one.cost or 0.0) for one in answers),
+        Spending(),
+    )
+
+
+def _sum(one: Spending, other: Spending) -> Spending:
+    return Spending(
+        calls=one.calls + other.calls,
+        failed_calls=one.failed_calls + other.failed_calls,
+        tokens=one.tokens + other.tokens,
+        tokens_lost=one.tokens_lost + other.tokens_lost,
+        tokens_estimated=one.tokens_estimated + other.tokens_estimated,
+        cost=None if one.cost is None or other.cost is None else one.cost + other.cost,
+        cost_known=one.cost_known + other.cost_known,
+        cost_lost=one.cost_lost + other.cost_lost,
+    )
+
+
+def ending_at_a_cap(ask: Ask) -> Ask:
+    """Make a cap that is reached during refining end it, so that the best draft so far is saved."""
+
+    def asked(questions: Sequence[Question], /) -> tuple[Reply, ...]:
+        try:
+            return ask(questions)
+        except NoAnswer as error:
+            if error.fault != "budget":
+                raise
+            raise TeacherUnusable(str(error)) from None
+
+    return asked
+
+
 @dataclass(kw_only=True, slots=True)
 class Teaching:
     """One `generate`: its folder, its budget, and the results of the stages that have ended."""
@@ -203,7 +280,7 @@ def begin(
 
 def asks(state: Teaching, endpoint: Endpoint, served: ServedModel) -> Ask:
     """Asks this teacher, or finds in the journal what it answered before."""
-    run, wait, report = state.folder.path, state.inputs.order.wait, state.progress.note
+    run, wait, report = state.folder.path, state.inputs.settings.values.wait, state.progress.note
     handoff = handoff_for(endpoint, run=run, wait=wait, report=report)
     teacher = Teacher(state.client, endpoint, window=served.window, handoff=handoff)
     return ask_function(teacher, state.folder.journal, state.redactor)
@@ -306,3 +383,69 @@ def finished(
     )
     state.folder.write_record(state.record)
     return result
+
+
+def cap_notes(cap: Cap | None, run: Path) -> tuple[str, ...]:
+    """At which cap a run stopped, and what is typed to resume it; empty where there is room."""
+    if cap is None:
+        return ()
+    return (f"stopped at {cap}; resume with: {resume_command(Path(shown_path(run)), raised_with(cap))}",)
+
+
+def raised_with(cap: Cap) -> str:
+    """What raises a cap of `generate`, with a placeholder for the value."""
+    return "UPSKILL_MAX_CALLS=N" if cap.kind == "calls" else cap.raised_with
+
+
+def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
+    """The function through which a teacher is asked everything.
+
+    What is sent holds no secret. Every answer is journalled at once and never bought again: when a resumed run asks
+    the same question for the second time, it gets its second answer.
+    """
+    name = identity(teacher.endpoint) or ""
+    asked: Counter[str] = Counter()
+
+    def ask(questions: Sequence[Question], /) -> tuple[Reply, ...]:
+        clean = [_cleaned(question, redactor) for question in questions]
+        replies: dict[int, Reply] = {}
+        missing: list[int] = []
+        repeats: list[int] = []
+        for place, question in enumerate(clean):
+            number = asked[question.digest]
+            asked[question.digest] += 1
+            known = journal.answers(name, question.digest)
+            if number < len(known):
+                replies[place] = known[number].reply
+            else:
+                missing.append(place)
+                repeats.append(number + 1)
+
+        def record(paid: PaidReply) -> None:
+            place = missing[paid.index]
+            # A server can send one of the user's own keys back.
+            reply = replace(paid.reply, text=redactor.clean_own(paid.reply.text))
+            journal.append(
+                PaidAnswer(
+                    teacher=name,
+                    digest=clean[place].digest,
+                    question=clean[place],
+                    reply=reply,
+                    at=now(),
+                    calls=paid.calls,
+                    tokens=paid.tokens,
+                    cost=paid.cost,
+                )
+            )
+            replies[place] = reply
+
+        if missing:
+            teacher.ask([clean[place] for place in missing], repeats=repeats, on_reply=record)
+        return tuple(replies[place] for place in range(len(clean)))
+
+    return ask
+
+
+def _cleaned(question: Question, redactor: Redactor) -> Question:
+    messages = tuple(replace(message, text=redactor.clean(message.text)) for message in question.messages)
+    return replace(question, system=redactor.clean(question.system), messages=messages)

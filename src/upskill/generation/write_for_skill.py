@@ -37,11 +37,12 @@ from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import students_named
 from upskill.generation.case_writing import WrittenCases, examining, write_cases
 from upskill.generation.estimate import TeachingWorkload, estimate_teaching
-from upskill.generation.fact_questions import new_plan, plan_calls
+from upskill.generation.facts import new_plan, plan_calls
 from upskill.generation.gathering import gather
 from upskill.generation.handoff import asking_in, handoff_folder, handoff_for
 from upskill.generation.material import Material
-from upskill.generation.teachers import ask_function, case_writer_for
+from upskill.generation.order import case_writer_for
+from upskill.generation.teaching import ask_function
 from upskill.generation.trigger_prompts import (
     MOST_LABELLED,
     REWRITES,

@@ -58,9 +58,13 @@ def previous_of(previous: PathLike | None) -> Previous:
 
 def among_of(among: OtherSkillsLike | Sequence[OtherSkillsLike]) -> Among:
     """The other skills, which may be given one by one."""
+    return read_among(among_words(among))
+
+
+def among_words(among: OtherSkillsLike | Sequence[OtherSkillsLike]) -> tuple[str, ...]:
+    """The other skills as they would be typed. A path is never taken for a number, whatever it is called."""
     given = [among] if isinstance(among, str | int | os.PathLike) else among
-    # A path is never taken for a number, whatever it is called.
-    return read_among([str(Path.cwd() / one) if isinstance(one, os.PathLike) else str(one) for one in given])
+    return tuple(str(Path.cwd() / one) if isinstance(one, os.PathLike) else str(one) for one in given)
 
 
 def resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str] = ()) -> ResolvedSettings:

@@ -28,6 +28,7 @@ from upskill.library.calling import (
     OtherSkillsLike,
     PathLike,
     among_of,
+    among_words,
     backend_of,
     call,
     previous_of,
@@ -201,7 +202,13 @@ def generate(
     named = [sources] if isinstance(sources, str | os.PathLike) else sources
 
     def work() -> GenerationResult:
-        chosen = resolved("generate()", {**settings, "teacher": teacher}, models=models)
+        more = {
+            "teacher": teacher,
+            "among": among_words(among),
+            "agent_bin": None if agent_bin is None else os.fspath(agent_bin),
+            "anyway": anyway or None,
+        }
+        chosen = resolved("generate()", {**settings, **more}, models=models)
         order = generating.GenerateOrder(
             task=task,
             examples=tuple(examples),
@@ -215,9 +222,6 @@ def generate(
             feedback=None if feedback is None else os.fspath(feedback),
             retire=tuple(retire),
             description_only=description_only,
-            among=among_of(among),
-            agent_bin=None if agent_bin is None else os.fspath(agent_bin),
-            anyway=anyway,
             sandbox=backend_of(sandbox),
         )
         progress = _GenerateProgress()
@@ -255,21 +259,21 @@ def resume_generate(
     progress = _GenerateProgress()
 
     def work() -> GenerateResult:
+        more = {
+            "among": among_words(among),
+            "agent_bin": None if agent_bin is None else os.fspath(agent_bin),
+            "anyway": anyway or None,
+        }
         typed = generating.TypedGenerate(
-            again=TypedAgain(
-                settings=resolved("resume_generate()", dict(settings)),
-                sandbox=backend_of(sandbox),
-                skill=None if sources is None else Path(sources),
-                among=among_of(among),
-                agent_bin=None if agent_bin is None else Path(agent_bin),
-            ),
+            settings=resolved("resume_generate()", {**settings, **more}),
+            sandbox=backend_of(sandbox),
+            skill=None if sources is None else Path(sources),
             output=None if output is None else os.fspath(output),
             plan_file=None if plan is None else os.fspath(plan),
         )
         return generating.resume_generate(
             Path(run),
             typed=typed,
-            anyway=anyway,
             accept=lambda _found, _draft: accept_findings,
             progress=progress,
         )

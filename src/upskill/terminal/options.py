@@ -90,7 +90,7 @@ class Grouped(click.Command):
 
 _OUTPUT = "Output"
 HEADINGS: dict[str, tuple[str, ...]] = {
-    "Material": ("examples", "sources", "feedback", "retire", "description_only", "plan_file"),
+    "Material": ("examples", "sources", "feedback", "description_only", "plan_file"),
     "Models": ("models", "base_url", "judge", "teacher", "teacher_base_url", "test_gen_model"),
     "Cases": ("case_file", "prompt_file", "write", "counts"),
     "Design": (
@@ -100,13 +100,10 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Limits": (
         "max_cost",
         "max_calls",
-        "max_output_tokens",
-        "temperature",
         "dry_run",
         "store",
         "concurrency",
         "resume",
-        "no_wait",
         "yes",
     ),
     _OUTPUT: (),
@@ -226,10 +223,6 @@ def ledger_path(setting: str | None) -> Path:
 def concurrency(*, per: str) -> Option:
     """`per` says in the help whose calls are counted."""
     return click.option("--concurrency", type=int, metavar="N", help=f"Parallel calls per {per}.  [default: 8]")
-
-
-temperature = click.option("--temperature", type=float, metavar="T", help="Of the measured models.")
-max_output_tokens = click.option("--max-output-tokens", type=int, metavar="N", help="Of one answer.  [default: 2048]")
 
 
 # How a command behaves.

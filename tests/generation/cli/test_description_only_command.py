@@ -35,8 +35,8 @@ def test_it_is_planned_refused_and_done_as_typed(upskill: Upskill, here: Path) -
         refused = upskill(*TYPED, *MODEL, flag)
         assert refused.returncode == 2
         assert words in refused.stderr
-    refused = upskill("generate", "--from", "skills/gauge", "--among", "3", "-m", "scripted/teacher.yaml")
-    assert (refused.returncode, "--among needs --description-only" in refused.stderr) == (2, True)
+    refused = upskill("generate", "--from", "skills/gauge", "-m", "scripted/teacher.yaml", UPSKILL_AMONG="3")
+    assert (refused.returncode, "`among` needs --description-only" in refused.stderr) == (2, True)
     assert not (here / "runs").exists()
 
     done = upskill(*TYPED, *MODEL, "--yes", "--require", "helps")

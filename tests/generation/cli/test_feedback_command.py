@@ -34,12 +34,14 @@ def _generates(here: Path) -> list[Path]:
 
 
 def test_a_dry_run_says_what_is_improved_and_which_comments_are_left_out(upskill: Upskill, run: Path) -> None:
-    file = write_feedback(run, comment("mast", "right"), comment("cable"), comment("anchor", "right"))
-    done = upskill("generate", "--from", str(run), "--feedback", str(file), "--retire", "anchor", *WHO, "--dry-run")
+    file = write_feedback(
+        run, comment("mast", "right"), comment("cable"), comment("anchor", "right"), retire=["anchor"]
+    )
+    done = upskill("generate", "--from", str(run), "--feedback", str(file), *WHO, "--dry-run")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert f"Improving: ./skills/moor, from 2 comments on {run.name}" in said
-    assert "1 comment is on a held-out case and was not used; to use it, retire that case: --retire cable" in said
+    assert '1 comment is on a held-out case and was not used; to use it, add to the file: "retire": ["cable"]' in said
     assert "anchor: its checks failed an answer that you call right" in said
     assert "retired, now practice cases and never held out again: anchor" in said
     cases = json.loads(Path(run, "../../skills/moor/skill_meta.json").read_text())["cases"]
@@ -47,9 +49,8 @@ def test_a_dry_run_says_what_is_improved_and_which_comments_are_left_out(upskill
 
 
 def test_where_no_held_out_case_would_be_left_nothing_is_run(upskill: Upskill, run: Path, here: Path) -> None:
-    file = write_feedback(run, *(comment(thing) for thing in THINGS))
-    retired = [word for thing in HELD_OUT for word in ("--retire", thing)]
-    done = upskill("generate", "--from", str(run), "--feedback", str(file), *retired, *WHO)
+    file = write_feedback(run, *(comment(thing) for thing in THINGS), retire=list(HELD_OUT))
+    done = upskill("generate", "--from", str(run), "--feedback", str(file), *WHO)
     assert done.returncode == 2
     assert "every case is a practice case: no held-out case is left to test a new version" in done.stderr
     assert "without comments" in done.stderr
@@ -57,24 +58,22 @@ def test_where_no_held_out_case_would_be_left_nothing_is_run(upskill: Upskill, r
 
 
 def test_where_few_held_out_cases_are_left_that_is_said(upskill: Upskill, run: Path) -> None:
-    file = write_feedback(run, *(comment(thing) for thing in THINGS))
-    retired = [word for thing in THINGS[:7] for word in ("--retire", thing)]
-    done = upskill("generate", "--from", str(run), "--feedback", str(file), *retired, *WHO, "--dry-run")
+    file = write_feedback(run, *(comment(thing) for thing in THINGS), retire=THINGS[:7])
+    done = upskill("generate", "--from", str(run), "--feedback", str(file), *WHO, "--dry-run")
     assert "only 3 held-out cases left to test a new version" in " ".join(done.stdout.split())
 
 
 def test_a_stopped_run_goes_on_with_its_comments_after_their_file_is_gone(
     upskill: Upskill, run: Path, here: Path
 ) -> None:
-    file = write_feedback(run, comment("mast", note="Name the part"), comment("cable", note="secret-of-cable"))
-    stopped = upskill(
-        "generate", "--from", str(run), "--feedback", str(file), "--retire", "cable", *WHO, "--max-calls", "3"
-    )
-    assert "max-calls" in stopped.stderr + stopped.stdout
+    comments = (comment("mast", note="Name the part"), comment("cable", note="secret-of-cable"))
+    file = write_feedback(run, *comments, retire=["cable"])
+    stopped = upskill("generate", "--from", str(run), "--feedback", str(file), *WHO, UPSKILL_MAX_CALLS="3")
+    assert "UPSKILL_MAX_CALLS=N" in stopped.stderr + stopped.stdout
     file.unlink()
     (folder,) = _generates(here)
     who = ("--eval-model", MODEL, "-m", "scripted/teacher.yaml")
-    done = upskill("generate", "--resume", str(folder), *who, "--max-calls", "1000")
+    done = upskill("generate", "--resume", str(folder), *who, UPSKILL_MAX_CALLS="1000")
     assert done.returncode == 0, done.stderr
     asked = (folder / "teacher.jsonl").read_text()
     for part in ("Name the part", "secret-of-cable", question("mast"), question("cable"), NUMBERS["mast"]):

@@ -41,7 +41,7 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     sources = ("--from", "recorded/session.jsonl", "--from", "./recorded/trace.md")
     example = f"deploy with {own}"
     # This student knows what the skill says, and nothing of a passage: no skill would seem to help it.
-    flags = ("--cases", "4+8+2", "--fresh", "--yes")
+    flags = ("--cases", "4+8+2", "--yes")
     done = place.generate(TASK, *sources, "--from", "notes.rst", "-e", example, *flags, UPSKILL_ANYWAY="true", **KEYS)
     assert done.returncode == 0, done.stderr
     for line in (
@@ -158,7 +158,7 @@ def _no_held_out_case_in_any_request_after_they_were_written(place: Place) -> No
 
 def test_four_cases_and_two_attempts_take_sixteen_calls(place: Place) -> None:
     place.teach = made_teacher.teacher(THINGS[:4], known_at_first=2, negatives=0)
-    done = place.generate(TASK, "--cases", "4+0+0", "--revisions", "1", "--fresh", "--json")
+    done = place.generate(TASK, "--cases", "4+0+0", "--revisions", "1", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert place.kinds() == ["facts", "cases", "sections", "edits"]
@@ -178,7 +178,7 @@ def test_four_cases_and_two_attempts_take_sixteen_calls(place: Place) -> None:
 def test_what_is_not_proven_is_saved_and_says_so_and_a_requirement_is_not_met(place: Place) -> None:
     place.learn = lambda asked: Behaviour(text="I do not know.")
     place.teach = made_teacher.teacher(THINGS[:9], known_at_first=9, negatives=0)
-    done = place.generate(TASK, "--cases", "2+6+0", "--revisions", "0", "--fresh", "--require", "helps")
+    done = place.generate(TASK, "--cases", "2+6+0", "--revisions", "0", "--require", "helps")
     assert done.returncode == 1, done.stderr
     assert re.search(r"^The skill was saved, but .*: 0|^The skill was saved, but it ", done.stdout)
     assert re.search(r"^not met: --require helps, ", done.stdout, re.MULTILINE)
@@ -202,7 +202,7 @@ def _improvable(place: Place, things: int, *, prose: str = "") -> Path:
 def test_a_skill_is_improved_without_a_task_and_the_better_one_takes_its_place(place: Place) -> None:
     # Longer than a draft may be: that was so before, and keeps nobody from making it better.
     folder = _improvable(place, 2, prose="Gauges are read at noon.\n" * 520 + "\n")
-    done = place.generate("--from", "skills/quarn/", "--cases", "4+8+0", "--fresh", "--json")
+    done = place.generate("--from", "skills/quarn/", "--cases", "4+8+0", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert place.kinds() == ["edits"], "its own cases are used, and nothing is drafted anew"
@@ -218,7 +218,7 @@ def test_a_skill_is_improved_without_a_task_and_the_better_one_takes_its_place(p
     assert place.meta["provenance"]["improved_from"]
     # The same held-out cases again: the second use is held to more, and nothing is left to mend.
     place.teacher.requests.clear()
-    again = place.generate("--from", "skills/quarn/SKILL.md", "--cases", "4+8+0", "--fresh", "--json")
+    again = place.generate("--from", "skills/quarn/SKILL.md", "--cases", "4+8+0", "--json")
     assert again.returncode == 0, again.stderr
     assert not json.loads(again.stdout)["proven"]
     assert "it passes all 4 practice cases, so nothing is left to fix" in json.loads(again.stdout)["sentence"]
@@ -231,7 +231,7 @@ def test_generate_runs_report_and_the_skill_say_the_same_of_the_same_comparison(
     meta = {**json.loads((folder / "skill_meta.json").read_text()), "format": "upskill.skill/1", "status": "helps"}
     (folder / "skill_meta.json").write_text(json.dumps({**meta, "measured": [known]}))
     # Two students wave a revision through, so that each is held to more than an evaluation by itself would be.
-    done = place.generate("--from", "skills/quarn/", "--cases", "4+8+0", "--eval-model", "two", "--fresh", "--json")
+    done = place.generate("--from", "skills/quarn/", "--cases", "4+8+0", "--eval-model", "two", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     student = found["held_out"]["students"][0]
@@ -274,7 +274,7 @@ def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: 
         else json.dumps(made_teacher.teachers_answer(asked.prompt, THINGS[:12], 12, 0))
     )
     wish = "add more error handling and edge cases"
-    done = place.generate(wish, "--from", "./skills/quarn/", "-t", "skills/quarn/skill_meta.json", "--fresh", "--yes")
+    done = place.generate(wish, "--from", "./skills/quarn/", "-t", "skills/quarn/skill_meta.json", "--yes")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("The old version stays: ")
     assert wish in place.teacher.requests[-1].prompt
@@ -294,7 +294,7 @@ def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: 
 def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:
     place.learn = lambda asked: Behaviour(text=made_teacher.student(asked).text, latency=0.3)
     place.interrupt(after=5)
-    done = place.generate(TASK, "--cases", "4+8+0", "--concurrency", "1", "--fresh", "--yes")
+    done = place.generate(TASK, "--cases", "4+8+0", "--yes", UPSKILL_CONCURRENCY="1")
     assert done.returncode == 130, done.stderr
     assert not (place.here / "skills").exists()
     found = re.search(r"resume with: upskill (generate --resume .+)", done.stderr)
@@ -311,26 +311,28 @@ def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:
 
 
 def test_a_cap_holds_across_teacher_and_students_and_across_going_on(place: Place) -> None:
-    done = place.generate(TASK, "--cases", "4+8+0", "--max-calls", "9", "--concurrency", "1", "--fresh", "--json")
+    done = place.generate(TASK, "--cases", "4+8+0", "--json", UPSKILL_MAX_CALLS="9", UPSKILL_CONCURRENCY="1")
     assert place.asked == 9, done.stderr
     assert done.returncode == 0, "there is a draft by then, and it is saved as not proven"
     found = json.loads(done.stdout)
     assert found["status"] == "not proven"
     assert "the cap of 9 calls" in found["sentence"]
-    assert any(note.endswith("--max-calls N") for note in found["notes"]), found["notes"]
+    assert any("resume with: UPSKILL_MAX_CALLS=N upskill generate --resume " in note for note in found["notes"]), found[
+        "notes"
+    ]
     assert found["decision"].startswith("The skill was saved, not proven: stopped at the cap of 9 calls")
     assert found["decision"] in re.sub("<[^>]+>", "", _report_of(place, found["run"]))
     servers = ("--base-url", place.teacher.url, "--eval-base-url", place.student.url)
     again = place.run("generate", "--resume", found["run"], *servers, "--json")
     assert again.returncode == 0, again.stderr
     assert place.asked == 9, "what was spent before counts"
-    early = place.generate(TASK, "--cases", "4+8+0", "--max-calls", "2", "--fresh", "-o", "elsewhere/quarn")
+    early = place.generate(TASK, "--cases", "4+8+0", "-o", "elsewhere/quarn", UPSKILL_MAX_CALLS="2")
     assert early.returncode == 3, early.stderr
     assert "nothing was saved: any: the cap of 2 calls was reached" in early.stderr
-    found = re.search(r"resume with a higher cap: upskill (generate --resume .+ --max-calls) N\n", early.stderr)
+    found = re.search(r"resume with a higher cap: UPSKILL_MAX_CALLS=N upskill (generate --resume .+)\n", early.stderr)
     assert found is not None, early.stderr
     assert not (place.here / "elsewhere").exists()
-    assert place.run(*shlex.split(found[1]), "3").returncode == 3
+    assert place.run(*shlex.split(found[1]), UPSKILL_MAX_CALLS="3").returncode == 3
     assert place.asked == 9 + 3, "the printed line raises the cap that was reached"
     assert "Nothing was saved: any: the cap of 3 calls was reached" in _report_of(place)
 

@@ -37,7 +37,7 @@ class Both:
         return behaviour
 
     def generate(self, cwd: Path, *words: str) -> Done:
-        return self._forker.run("generate", *words, cwd=cwd)
+        return self._forker.run("generate", *words, cwd=cwd, UPSKILL_CONCURRENCY="1", UPSKILL_STORE="false")
 
     def servers(self) -> tuple[str, ...]:
         """What must be typed again when a run is resumed."""
@@ -47,7 +47,7 @@ class Both:
         """The whole command, with one call at a time: then everything that was answered has been heard."""
         return (
             *(made_teacher.TASK, "--model", "any", "--eval-model", "any", *self.servers()),
-            *("--cases", "2+6+0", "--concurrency", "1", "--fresh", "--json"),
+            *("--cases", "2+6+0", "--json"),
         )
 
 

@@ -64,9 +64,9 @@ def test_a_folder_that_others_can_write_is_neither_asked_nor_answered_in(
 ) -> None:
     (here / where).chmod(mode)
     (here / "answer").write_text(GOOD)
-    asked = ("generate", made_teacher.TASK, "--model", "handoff/handoff", "--no-eval", "--no-wait", "--yes")
+    asked = ("generate", made_teacher.TASK, "--model", "handoff/handoff", "--no-eval", "--yes")
     for words in (("handoff", where), ("handoff", where, "--answer", "1", "answer"), asked):
-        done = upskill(*words)
+        done = upskill(*words, UPSKILL_WAIT="false")
         assert done.returncode == 2
         assert f"{where}: another user can write to this hand-off folder" in done.stderr
     assert len(list(handoff.rglob("answer.json"))) == 0
@@ -197,17 +197,17 @@ def test_an_answer_that_would_take_minutes_to_compare_is_given_up(handoff: Path)
 
 
 def test_a_resumed_run_asks_by_no_schema_but_its_own(upskill: Upskill, here: Path) -> None:
-    words = ("generate", made_teacher.TASK, "--model", "handoff", "--no-eval", "--no-wait", "--yes")
-    assert upskill(*words).returncode == 3
+    words = ("generate", made_teacher.TASK, "--model", "handoff", "--no-eval", "--yes")
+    assert upskill(*words, UPSKILL_WAIT="false").returncode == 3
     (run,) = (here / "runs").glob("*/")
     question = questions_in(run / "handoff")[0]
     (question.path / "schema.json").write_text('{"type": "object"}')
     question.answer_path.write_text('{"anything": 1}')
-    refused = upskill("generate", "--resume", f"runs/{run.name}", "--no-wait")
+    refused = upskill("generate", "--resume", f"runs/{run.name}", UPSKILL_WAIT="false")
     assert refused.returncode == 2, refused.stderr
     assert "schema.json of question 1 was changed" in refused.stderr
     shutil.rmtree(question.path)
-    assert "waiting for an answer" in upskill("generate", "--resume", f"runs/{run.name}", "--no-wait").stderr
+    assert "waiting for an answer" in upskill("generate", "--resume", f"runs/{run.name}", UPSKILL_WAIT="false").stderr
 
 
 def test_of_two_who_answer_at_once_the_second_is_refused(
@@ -281,11 +281,13 @@ class Killer(HandoffServer):
 def test_a_run_that_is_killed_at_five_points_asks_nothing_twice(forker: Forker, here: Path, home: Path) -> None:
     forker.home = home
     words = (
-        *(made_teacher.TASK, "--model", "handoff", "--cases", "2+6+0", "--fresh", "--json"),
+        *(made_teacher.TASK, "--model", "handoff", "--cases", "2+6+0", "--json"),
         *("--eval-model", "any", "--eval-base-url"),
     )
     with Provider(made_teacher.student) as student, Killer(here, forker) as killer:
-        ends: list[Done] = [forker.run("generate", *words, student.url, cwd=here, UPSKILL_REPORT="false")]
+        ends: list[Done] = [
+            forker.run("generate", *words, student.url, cwd=here, UPSKILL_REPORT="false", UPSKILL_STORE="false")
+        ]
         (run,) = (here / "runs").glob("*generate*")
         while ends[-1].returncode == -signal.SIGKILL:
             ends.append(
@@ -334,7 +336,9 @@ def test_generate_says_what_it_waits_for_and_ctrl_c_ends_it_at_once(here: Path, 
 
 
 def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path) -> None:
-    ended = upskill("generate", made_teacher.TASK, "--model", "handoff", "--no-eval", "--no-wait", "--yes", "--json")
+    ended = upskill(
+        "generate", made_teacher.TASK, "--model", "handoff", "--no-eval", "--yes", "--json", UPSKILL_WAIT="false"
+    )
     assert ended.returncode == 3
     assert ended.stdout == ""
     *_, waiting, on = ended.stderr.splitlines()
@@ -345,11 +349,11 @@ def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path
 
 
 def test_a_named_folder_is_for_its_owner_alone_and_an_older_one_keeps_its_mode(upskill: Upskill, here: Path) -> None:
-    words = ("generate", made_teacher.TASK, "--no-eval", "--no-wait", "--yes")
-    assert upskill(*words, "--model", "handoff/new").returncode == 3
+    words = ("generate", made_teacher.TASK, "--no-eval", "--yes")
+    assert upskill(*words, "--model", "handoff/new", UPSKILL_WAIT="false").returncode == 3
     (here / "old").mkdir(mode=0o755)
     (here / "old").chmod(0o755)
-    assert upskill(*words, "--model", "handoff/old").returncode == 3
+    assert upskill(*words, "--model", "handoff/old", UPSKILL_WAIT="false").returncode == 3
     modes = {path: path.stat().st_mode & 0o777 for path in (here / "new", *(here / "new").rglob("*"))}
     assert {path.name for path in modes} >= {"question.md", "schema.json", "cases", "skill"}
     assert {path: mode for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == {}
@@ -359,14 +363,14 @@ def test_a_named_folder_is_for_its_owner_alone_and_an_older_one_keeps_its_mode(u
 
 def test_without_waiting_the_best_draft_is_named_too(upskill: Upskill, here: Path) -> None:
     (here / "own.json").write_text('[{"input": "Which port?", "expected": {"contains": "7413"}}]')
-    words = ("generate", made_teacher.TASK, "--model", "handoff", "-t", "own.json", "--no-eval", "--no-wait", "--yes")
-    assert "best draft" not in upskill(*words).stderr
+    words = ("generate", made_teacher.TASK, "--model", "handoff", "-t", "own.json", "--no-eval", "--yes")
+    assert "best draft" not in upskill(*words, UPSKILL_WAIT="false").stderr
     (run,) = (here / "runs").glob("*/")
     wordy = made_teacher.draft(made_teacher.THINGS[:4])
     wordy["sections"].append({"heading": "History", "text": "Long ago it was otherwise. " * 400, "sources": []})
     (here / "answer").write_text(json.dumps(wordy))
     assert upskill("handoff", f"runs/{run.name}/handoff/skill", "--answer", "1", "answer").returncode == 0
-    ended = upskill("generate", "--resume", f"runs/{run.name}", "--no-wait")
+    ended = upskill("generate", "--resume", f"runs/{run.name}", UPSKILL_WAIT="false")
     assert ended.returncode == 3
     assert "2 (shorten)" in ended.stderr
     assert "the best draft so far is ./runs/" in ended.stderr.splitlines()[-1]

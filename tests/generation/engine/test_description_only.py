@@ -233,7 +233,7 @@ def test_a_dangerous_description_is_saved_only_where_a_person_agrees(skill: Path
     ("change", "words"),
     [
         ({"task": "x", "examples": ("y",), "evaluate": False}, "a task, --example, --no-eval"),
-        ({"case_file": "c.json", "effort": "high", "anyway": True}, "--tests, --effort high, `anyway`"),
+        ({"case_file": "c.json", "effort": "high"}, "--tests, --effort high"),
         ({"sources": ()}, "needs one skill"),
         ({"sources": ("skills/gauge-care", "student.yaml")}, "needs one skill"),
         ({"revisions": 0}, "--revisions must be at least 1"),
@@ -244,6 +244,8 @@ def test_what_has_no_meaning_for_a_description_is_refused(skill: Path, change: d
     teacher(GOOD)
     with pytest.raises(UsageError, match=words):
         plan_order(replace(ORDER, **change), settings=settings())
+    with pytest.raises(UsageError, match="cannot be combined with `anyway`"):
+        plan_order(ORDER, settings=settings(anyway=True))
     assert not Path("runs").exists()
 
 

@@ -225,8 +225,8 @@ def test_an_outage_of_the_teacher_names_the_best_draft_and_how_it_did(
 
     with Provider(teacher) as teaches, Provider(made_teacher.student) as learns:
         chosen = {"teacher": "any", "teacher_base_url": teaches.url, "models": ("any",), "base_url": learns.url}
-        settings = resolve_settings({**chosen, "store": False, "max_retries": 0})
-        order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("4+4+0"), anyway=True)
+        settings = resolve_settings({**chosen, "store": False, "max_retries": 0, "anyway": True})
+        order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("4+4+0"))
         with pytest.raises(ProviderError, match="nothing was saved") as error:
             generate(order, settings=settings)
     (note,) = error.value.__notes__

@@ -33,7 +33,7 @@ from upskill.errors import UsageError
 from upskill.generation.case_writing import WrittenCases
 from upskill.generation.generate import GenerateOrder, generate, plan_generate, resume_generate
 from upskill.generation.handoff import answer_question, asking_in, form_problems, handoff_status
-from upskill.generation.teachers import ask_function
+from upskill.generation.teaching import ask_function
 from upskill.generation.write_for_skill import CasesOrder, write_for_skill
 from upskill.redaction import redactor_from
 
@@ -195,7 +195,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_skill_is_made_and_who_writes_it_sees_no_held_out_case_and_no_secret(here: Path) -> None:
     (here / "notes.md").write_text(f"# quarn\n\nquarn is a tide gauge. Its old token was {SECRET}.\n")
     with Provider(made_teacher.student) as student, HandoffServer(here) as server:
-        found = generate(_order(sources=("notes.md",), anyway=True), settings=_settings(student.url))
+        found = generate(_order(sources=("notes.md",)), settings=_settings(student.url, anyway=True))
     assert found.status == "helps", found
     assert found.by_teacher.cost is None
     assert found.by_teacher.calls == len(server.served)
@@ -226,9 +226,9 @@ def test_without_waiting_it_ends_with_each_question_and_goes_on_from_another_fol
 ) -> None:
     server = HandoffServer(here / "answers")
     with Provider(made_teacher.student) as student:
-        settings = _settings(student.url, teacher="handoff/answers", runs_dir=str(here / "runs"))
+        settings = _settings(student.url, teacher="handoff/answers", runs_dir=str(here / "runs"), wait=False)
         with pytest.raises(HandoffOpen, match=r"waiting for an answer in .*answers/cases: 1 \(plan\)") as ended:
-            generate(_order(wait=False), settings=settings)
+            generate(_order(), settings=settings)
         assert ended.value.hint is not None
         assert "upskill generate --resume" in ended.value.hint
         assert handoff_status(here / "answers").state == "waiting"
@@ -241,8 +241,8 @@ def test_without_waiting_it_ends_with_each_question_and_goes_on_from_another_fol
         for _ in range(8):
             server.serve_once()
             try:
-                typed = generate_again(run, teacher=f"handoff/{here}/answers")
-                found = resume_generate(run, typed=typed, wait=False)
+                typed = generate_again(run, teacher=f"handoff/{here}/answers", wait=False)
+                found = resume_generate(run, typed=typed)
                 break
             except HandoffOpen:
                 continue
@@ -254,11 +254,11 @@ def test_without_waiting_it_ends_with_each_question_and_goes_on_from_another_fol
 
 def test_a_hand_off_is_not_measured_and_its_price_and_time_are_unknown(here: Path) -> None:
     with pytest.raises(UsageError, match="there is no model to measure") as refused:
-        plan_generate(_order(), settings=_settings("http://127.0.0.1:9", models=(), base_url=None))
+        plan_generate(_order(), settings=_settings("http://127.0.0.1:9", models=(), base_url=None, wait=False))
     assert "--eval-model" in str(refused.value.hint)
     with pytest.raises(UsageError, match="but not be measured"):
         plan_generate(_order(), settings=_settings("", models=("handoff/x",), base_url=None))
-    plan = plan_generate(_order(evaluate=False), settings=_settings("", models=(), base_url=None))
+    plan = plan_generate(_order(evaluate=False), settings=_settings("", models=(), base_url=None, wait=False))
     assert plan.estimate.teacher.price_expected is None
     assert plan.estimate.teacher.minutes_expected is None
 
@@ -290,6 +290,6 @@ def test_cases_of_a_skill_are_written_by_hand_off_in_a_folder_that_is_named(here
 
 def test_a_folder_belongs_to_one_run_at_a_time(here: Path) -> None:
     with asking_in([(here / "questions", "skill")]):
-        settings = _settings("", teacher="handoff/questions", models=(), base_url=None)
+        settings = _settings("", teacher="handoff/questions", models=(), base_url=None, wait=False)
         with pytest.raises(UsageError, match="another process is using this run"):
-            generate(_order(evaluate=False, wait=False), settings=settings)
+            generate(_order(evaluate=False), settings=settings)

@@ -117,7 +117,7 @@ def test_a_student_that_cannot_copy_is_stopped_before_drafting_in_one_line(here:
         assert "Nothing was saved: no skill from this material is expected to help" in page
         assert "UPSKILL_ANYWAY=true" in page
         trained = True
-        made = resume_generate(folder, typed=generate_again(folder), anyway=True)
+        made = resume_generate(folder, typed=generate_again(folder, anyway=True))
         assert made.saved is not None
         assert [one.trials for one in made.aptitude] == [80]
         again = [asked for asked in learns.requests[80:] if any(thing in asked.prompt for thing in LEARN)]

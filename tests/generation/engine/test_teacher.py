@@ -14,7 +14,7 @@ from provider import Behaviour, Provider, ReceivedRequest
 from upskill.core.models import Budget, CallPolicy, Message, MeteredClient, NoAnswer, Question, Teacher
 from upskill.core.models.teacher import can_be_held
 from upskill.core.runs.journal import Journal
-from upskill.generation.teachers import ask_function
+from upskill.generation.teaching import ask_function
 from upskill.redaction import redactor_from
 
 SCHEMA: dict[str, Any] = {

@@ -133,14 +133,21 @@ def test_the_browser_saves_what_was_said_and_no_answer_offline_and_without_a_com
     assert [address for address in browser.requests() if not address.startswith(("file:", "blob:"))] == []
 
 
+def _retiring(feedback: Path, case: str) -> Path:
+    """The saved comments, with a case that a person retires by hand."""
+    file = feedback.with_name("retiring.json")
+    file.write_text(json.dumps({**json.loads(feedback.read_text()), "retire": [case]}))
+    return file
+
+
 def test_a_comment_becomes_a_learn_case_and_a_revision_and_no_held_out_case_reaches_the_teacher(
     forker: Forker, here: Path, feedback: Path
 ) -> None:
     done = _generate(forker, here, "--feedback", str(feedback))
     assert done.returncode == 0, done.stderr
     assert "Improving: ./skills/moor, from 1 comment on" in done.stderr
-    said = "2 comments are on held-out cases and were not used; to use them, retire those cases"
-    assert f"{said}: --retire cable --retire davit" in " ".join(done.stderr.split())
+    said = "2 comments are on held-out cases and were not used; to use them, add to the file"
+    assert f'{said}: "retire": ["cable", "davit"]' in " ".join(done.stderr.split())
     assert NOTE in (here / "skills" / "moor" / "SKILL.md").read_text()
     uses, asked = _uses(here), _journal(here)
     assert uses["mast"] == "learn"
@@ -156,7 +163,7 @@ def test_a_comment_becomes_a_learn_case_and_a_revision_and_no_held_out_case_reac
 def test_a_retired_case_is_shown_to_the_teacher_as_quoted_text_and_is_never_held_out_again(
     forker: Forker, here: Path, feedback: Path
 ) -> None:
-    done = _generate(forker, here, "--feedback", str(feedback), "--retire", "cable")
+    done = _generate(forker, here, "--feedback", str(_retiring(feedback, "cable")))
     assert done.returncode == 0, done.stderr
     uses, asked = _uses(here), _journal(here)
     assert uses["cable"] == "learn"
@@ -175,7 +182,7 @@ def test_the_same_comments_do_not_fit_the_new_version_and_a_stopped_revision_lea
 ) -> None:
     before = (here / "skills" / "moor" / "SKILL.md").read_text()
     (here / "teacher.yaml").write_text("rules:\n  - replies: ['{\"edits\": []}']\n")
-    done = _generate(forker, here, "--feedback", str(feedback), "--retire", "davit")
+    done = _generate(forker, here, "--feedback", str(_retiring(feedback, "davit")))
     assert done.returncode == 0, done.stderr
     assert "The old version stays" in done.stdout
     assert (here / "skills" / "moor" / "SKILL.md").read_text() == before

@@ -8,7 +8,7 @@ from generation.unit.test_story_section import HOSTILE, SKILL, attempt, story
 from report.pages.auditing import LOOKS, audit, serious
 from report.pages.browser import DESK, PHONE, Browser, Look
 from upskill.generation.generated import FailedAnswer, StudentScore
-from upskill.generation.story_section import text_diff
+from upskill.generation.story import text_diff
 from upskill.report.html import RunFacts, report_page
 from upskill.report.html.figures import Spent
 from upskill.report.next_step import NextStep

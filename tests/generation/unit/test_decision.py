@@ -7,9 +7,8 @@ import pytest
 
 from report.unit.evaluations import evaluation, lift, report
 from upskill.core.nouns import Interval, Purchase, Skill
-from upskill.generation.decision import decision
 from upskill.generation.generated import GenerateResult, StudentClaim
-from upskill.generation.words import generated_json
+from upskill.generation.words import decision, generated_json
 
 NOTHING = Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0)
 UNSURE = lift(mean=0.03, cases_like_these=Interval(low=-0.2, high=0.26))

@@ -73,8 +73,8 @@ def test_a_comment_on_a_held_out_case_goes_nowhere_and_the_way_to_use_it_is_said
     found = _applied(make_run(here, skill), comment("mast"), comment("cable"), comment("davit"))
     assert [one.case_id for one in found.comments] == ["mast"]
     (note,) = found.notes
-    flags = "--retire cable --retire davit"
-    assert note == f"2 comments are on held-out cases and were not used; to use them, retire those cases: {flags}"
+    added = '"retire": ["cable", "davit"]'
+    assert note == f"2 comments are on held-out cases and were not used; to use them, add to the file: {added}"
 
 
 def test_comments_on_held_out_cases_alone_are_refused_with_what_to_type(here: Path) -> None:
@@ -82,7 +82,7 @@ def test_comments_on_held_out_cases_alone_are_refused_with_what_to_type(here: Pa
     file = write_feedback(run, comment("cable"))
     refused = _refused(GenerateOrder(sources=(str(run),), feedback=str(file)))
     assert "none of these comments can be used" in refused.message
-    assert "to use it, retire that case: --retire cable" in refused.problems[0]
+    assert 'to use it, add to the file: "retire": ["cable"]' in refused.problems[0]
 
 
 def test_a_retired_case_is_learned_from_with_its_family_and_the_skill_remembers(here: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_case_that_follows_a_held_out_one_of_its_family_is_held_out_too(here: 
     skill = make_skill(here, uses={"cable": "held-out"}, families={"cable": "rope", "mast": "rope"})
     found = _applied(make_run(here, skill), comment("mast"), comment("keel"))
     assert [one.case_id for one in found.comments] == ["keel"]
-    assert "--retire mast" in found.notes[0]
+    assert '"retire": ["mast"]' in found.notes[0]
 
 
 def test_a_comment_on_the_baseline_is_about_the_case_and_not_about_the_skill(here: Path) -> None:
@@ -173,7 +173,7 @@ def test_feedback_needs_exactly_one_run_and_retire_needs_feedback(here: Path) ->
     run = make_run(here, skill := make_skill(here))
     file = str(write_feedback(run, comment("mast")))
     assert "needs the run" in _refused(GenerateOrder(sources=(str(skill),), feedback=file)).message
-    assert "--retire needs comments" in _refused(GenerateOrder(sources=(str(skill),), retire=("mast",))).message
+    assert "`retire` needs comments" in _refused(GenerateOrder(sources=(str(skill),), retire=("mast",))).message
     assert apply_feedback(GenerateOrder(sources=(str(skill),))) is None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from upskill.errors import UsageError
-from upskill.generation.comments import MOST_NOTE, read_feedback
+from upskill.generation.feedback import MOST_NOTE, read_feedback
 
 COMMENT = {"case": "port", "model": "haiku", "arm": "with_skill", "repeat": 1, "opinion": "wrong", "note": "Port 7413"}
 FILE = {
@@ -32,7 +32,7 @@ def _refused(tmp_path: Path, value: object) -> str:
 
 def test_what_a_person_said_is_read_with_the_answer_it_is_about(tmp_path: Path) -> None:
     feedback = read_feedback(_written(tmp_path, FILE))
-    assert (feedback.run, feedback.skill_name, feedback.skill_digest) == ("2026-11-16-moor-1a2b3c", "moor", "d" * 64)
+    assert (feedback.run, feedback.skill.name, feedback.skill.digest) == ("2026-11-16-moor-1a2b3c", "moor", "d" * 64)
     (one,) = feedback.comments
     assert one.key == ("haiku", "port", "with_skill", 1)
     assert (one.opinion, one.note, one.line) == ("wrong", "Port 7413", None)

@@ -6,9 +6,8 @@ import pytest
 
 from upskill.core.nouns import Purchase, Skill
 from upskill.generation.command import exit_code
-from upskill.generation.decision import generate_requirements
 from upskill.generation.generated import GenerateResult, StudentClaim
-from upskill.generation.words import generated_json
+from upskill.generation.words import generate_requirements, generated_json
 from upskill.report.result_notes import not_met_line
 
 NOTHING = Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0)

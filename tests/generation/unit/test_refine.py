@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tools.simulation.student import SimulatedMeasure, make_cases
 
+from assigned import refine_draft
 from generation.unit.teaching.scripted_teacher import Teacher
 from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.models import NoAnswer, Question, Reply
@@ -16,7 +17,7 @@ from upskill.core.nouns import Answer, Case, Errored, Trial
 from upskill.errors import EngineError, ProviderError, WindowExceeded
 from upskill.generation.draft import Draft
 from upskill.generation.measure import Measurement
-from upskill.generation.refine import Attempt, Effort, best_of, outcomes, refine
+from upskill.generation.refine import Attempt, Effort, best_of, outcomes
 from upskill.generation.student import StudentProfile
 
 DRAFT = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nLevel 0.\n")
@@ -46,7 +47,7 @@ def measure(*passes: int, students: Sequence[str] = ("small",)) -> SimulatedMeas
 def test_revises_at_most_three_times_and_keeps_the_best() -> None:
     teacher = Teacher(*(to_level(number) for number in range(1, 9)))
     heard: list[Attempt] = []
-    refined = refine(
+    refined = refine_draft(
         DRAFT,
         cases=LEARN,
         measure=measure(2, 5, 4, 7, 9),
@@ -64,27 +65,29 @@ def test_revises_at_most_three_times_and_keeps_the_best() -> None:
 
 def test_worse_revision_never_replaces_a_better_one_and_a_tie_goes_to_the_earlier() -> None:
     teacher = Teacher(*(to_level(number) for number in range(1, 4)))
-    refined = refine(DRAFT, cases=LEARN, measure=measure(6, 6, 5, 0), ask=teacher)
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(6, 6, 5, 0), ask=teacher)
     assert refined.best.draft == DRAFT
     assert [attempt.passes for attempt in refined.attempts] == [6, 6, 5, 0]
 
 
 def test_ends_when_nothing_fails() -> None:
-    refined = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"))
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"))
     assert (refined.stopped, len(refined.attempts)) == ("every practice case passes", 1)
-    refined = refine(DRAFT, cases=LEARN, measure=measure(3, 10, 10), ask=Teacher(to_level(1), to_level(2)))
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(3, 10, 10), ask=Teacher(to_level(1), to_level(2)))
     assert (refined.stopped, refined.best.number) == ("every practice case passes", 2)
 
 
 def test_ends_when_the_teacher_repeats_itself() -> None:
-    refined = refine(DRAFT, cases=LEARN, measure=measure(5, 5, 5, 5), ask=Teacher(to_level(1)))
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(5, 5, 5, 5), ask=Teacher(to_level(1)))
     assert (refined.stopped, len(refined.attempts)) == ("the teacher proposed nothing new", 2)
     none = json.dumps({"cause": "fine as it is", "edits": []})
-    assert len(refine(DRAFT, cases=LEARN, measure=measure(5), ask=Teacher(none)).attempts) == 1
+    assert len(refine_draft(DRAFT, cases=LEARN, measure=measure(5), ask=Teacher(none)).attempts) == 1
 
 
 def test_unusable_teacher_ends_it_with_what_there_is() -> None:
-    refined = refine(DRAFT, cases=LEARN, measure=measure(5, 7, 7), ask=Teacher(to_level(1), "prose, prose, prose"))
+    refined = refine_draft(
+        DRAFT, cases=LEARN, measure=measure(5, 7, 7), ask=Teacher(to_level(1), "prose, prose, prose")
+    )
     assert refined.best.number == 2
     assert refined.stopped.startswith("the teacher gave no usable answer (revision, asked 3 times)")
 
@@ -96,31 +99,33 @@ def test_teacher_that_cannot_be_reached_is_an_error(error: Exception, effort: Ef
         raise error
 
     with pytest.raises(type(error), match="down"):
-        refine(DRAFT, cases=LEARN, measure=measure(5), ask=ask, effort=effort)
+        refine_draft(DRAFT, cases=LEARN, measure=measure(5), ask=ask, effort=effort)
 
 
 def test_no_revisions_are_made_where_none_are_wanted() -> None:
-    refined = refine(DRAFT, cases=LEARN, measure=measure(5), ask=Teacher("never asked"), revisions=0)
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(5), ask=Teacher("never asked"), revisions=0)
     assert (refined.stopped, len(refined.attempts)) == ("0 revisions made", 1)
 
 
 def test_what_a_person_asks_for_is_tried_even_if_nothing_fails_and_wins_a_tie() -> None:
     teacher = Teacher(to_level(1))
-    refined = refine(DRAFT, cases=LEARN, measure=measure(10, 10), ask=teacher, wish="Mind the lamp.")
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(10, 10), ask=teacher, wish="Mind the lamp.")
     assert refined.best.number == 2
     assert "Mind the lamp." in teacher.asked[0].messages[0].text
-    worse = refine(DRAFT, cases=LEARN, measure=measure(10, 9, 9, 9), ask=Teacher(to_level(1)), wish="Mind the lamp.")
+    worse = refine_draft(
+        DRAFT, cases=LEARN, measure=measure(10, 9, 9, 9), ask=Teacher(to_level(1)), wish="Mind the lamp."
+    )
     assert worse.best.number == 1
 
 
 def test_change_that_was_already_drafted_is_the_first_revision() -> None:
     drafted = replace(DRAFT, body="# Tarn\n\nLevel 1.\nLevel 0.\n")
-    refined = refine(
+    refined = refine_draft(
         DRAFT, cases=LEARN, measure=measure(5, 5, 6, 7), ask=Teacher(to_level(2), to_level(3)), proposed=drafted
     )
     assert [attempt.passes for attempt in refined.attempts] == [5, 5, 6, 7]
     assert [attempt.revises for attempt in refined.attempts] == [None, 1, 2, 3]
-    same = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher(to_level(0)), proposed=DRAFT, revisions=0)
+    same = refine_draft(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher(to_level(0)), proposed=DRAFT, revisions=0)
     assert same.best.number == 1
 
 
@@ -134,7 +139,7 @@ def test_failures_of_all_students_are_shown_and_learn_cases_only() -> None:
         return float(draft is None or case.id[-2:] != ("03" if student == "a" else "07"))
 
     both = SimulatedMeasure(rate, random.Random(0), students=("a", "b"))
-    refined = refine(DRAFT, cases=cases, measure=both, ask=teacher, revisions=1)
+    refined = refine_draft(DRAFT, cases=cases, measure=both, ask=teacher, revisions=1)
     assert refined.attempts[0].share == "18 of 20"
     told = teacher.asked[0].messages[0].text
     assert "learn task 3" in told
@@ -146,7 +151,7 @@ def test_failures_of_all_students_are_shown_and_learn_cases_only() -> None:
 
 def test_baseline_is_bought_once() -> None:
     simulated = measure(2, 3, 4, 5)
-    refine(DRAFT, cases=LEARN, measure=simulated, ask=Teacher(*(to_level(number) for number in range(1, 4))))
+    refine_draft(DRAFT, cases=LEARN, measure=simulated, ask=Teacher(*(to_level(number) for number in range(1, 4))))
     assert simulated.trials == 10 + 4 * 10
     assert simulated.stages == ["learn-1", "learn-2", "learn-3", "learn-4"]
 
@@ -180,7 +185,7 @@ def test_nothing_is_asked_where_nothing_could_be_measured_or_the_cap_is_reached(
         )
         return replace(found, trials=gone)
 
-    refined = refine(DRAFT, cases=LEARN, measure=errors, ask=Teacher("never asked"))
+    refined = refine_draft(DRAFT, cases=LEARN, measure=errors, ask=Teacher("never asked"))
     assert refined.stopped == "nothing could be measured on the practice cases"
 
     capped = measure(4)
@@ -188,7 +193,10 @@ def test_nothing_is_asked_where_nothing_could_be_measured_or_the_cap_is_reached(
     def cap(*args: object, **options: object) -> Measurement:
         return replace(capped(*args, **options), cut_short="stopped at the cap of $1.00")  # type: ignore[arg-type]
 
-    assert refine(DRAFT, cases=LEARN, measure=cap, ask=Teacher("never asked")).stopped == "stopped at the cap of $1.00"
+    assert (
+        refine_draft(DRAFT, cases=LEARN, measure=cap, ask=Teacher("never asked")).stopped
+        == "stopped at the cap of $1.00"
+    )
 
 
 def test_families_are_units_and_the_earlier_wins_a_tie() -> None:
@@ -242,7 +250,7 @@ def test_small_student_is_measured_on_other_presentations_and_the_best_is_revise
     at_the_end = json.dumps({"edits": [{"file": "SKILL.md", "action": "insert", "text": "More."}]})
     teacher = Teacher(presented(1, 2, 3), at_the_end)
     seen = measure(2, 3, 6, 5)
-    refined = refine(DRAFT, cases=LEARN, measure=seen, ask=teacher, profile=profile(), revisions=1)
+    refined = refine_draft(DRAFT, cases=LEARN, measure=seen, ask=teacher, profile=profile(), revisions=1)
     assert [(one.presentation, one.passes) for one in refined.attempts] == [
         ("prose", 2),
         ("examples", 3),
@@ -258,7 +266,7 @@ def test_small_student_is_measured_on_other_presentations_and_the_best_is_revise
 def test_presentations_are_for_small_students_and_for_those_that_do_badly() -> None:
     def purposes(known: StudentProfile | None, passes: int, **more: Any) -> list[str]:
         teacher = Teacher("nothing usable")
-        refined = refine(DRAFT, cases=LEARN, measure=measure(passes), ask=teacher, profile=known, **more)
+        refined = refine_draft(DRAFT, cases=LEARN, measure=measure(passes), ask=teacher, profile=known, **more)
         assert (refined.note is not None) == ("presentation" in {one.purpose for one in teacher.asked})
         return [question.purpose for question in teacher.asked[:1]]
 
@@ -276,7 +284,9 @@ def test_rewrite_is_offered_where_less_than_a_quarter_of_what_is_reachable_passe
     def offered(passes: int, *reachable: int) -> bool:
         teacher = Teacher(to_level(1))
         known = profile(*reachable, window=None)
-        refine(DRAFT, cases=LEARN, measure=measure(passes, 0), ask=teacher, profile=known, exists=True, revisions=1)
+        refine_draft(
+            DRAFT, cases=LEARN, measure=measure(passes, 0), ask=teacher, profile=known, exists=True, revisions=1
+        )
         return "sections" in str(teacher.asked[0].schema)
 
     assert offered(2)
@@ -295,14 +305,14 @@ def test_draft_that_does_not_fit_the_window_is_cut_and_the_run_goes_on() -> None
             raise WindowExceeded("does not fit")
         return simulated(stage, draft, *args, **options)  # type: ignore[arg-type]
 
-    refined = refine(wide, cases=LEARN, measure=window, ask=Teacher("no"))
+    refined = refine_draft(wide, cases=LEARN, measure=window, ask=Teacher("no"))
     assert refined.best.share == "5 of 10"
     assert len(refined.best.draft.body) <= 400
     assert simulated.stages == ["learn-1-cut-2"]
     with pytest.raises(WindowExceeded):
-        refine(wide, cases=LEARN, measure=window, ask=Teacher("no"), exists=True)
+        refine_draft(wide, cases=LEARN, measure=window, ask=Teacher("no"), exists=True)
     edits = json.dumps({"edits": [{"file": "SKILL.md", "action": "insert", "text": "More words. " * 200}]})
-    searched = refine(DRAFT, cases=LEARN, measure=window, ask=Teacher(edits), effort="high")
+    searched = refine_draft(DRAFT, cases=LEARN, measure=window, ask=Teacher(edits), effort="high")
     assert searched.best.draft == DRAFT
 
 
@@ -312,7 +322,7 @@ def test_draft_that_does_not_fit_the_window_is_cut_and_the_run_goes_on() -> None
 def test_search_finds_the_better_draft_within_the_budget(capfd: pytest.CaptureFixture[str]) -> None:
     teacher = Teacher(*(to_level(number) for number in range(1, 9)))
     simulated = measure(2, 1, 6, 5, 9, 9, 9, 9, 9)
-    refined = refine(DRAFT, cases=LEARN, measure=simulated, ask=teacher, effort="high")
+    refined = refine_draft(DRAFT, cases=LEARN, measure=simulated, ask=teacher, effort="high")
     assert refined.best.passes > 2
     assert refined.best.passes == max(attempt.passes for attempt in refined.attempts)
     # The baseline and the first draft, then at most what three revisions would have taken.
@@ -325,7 +335,9 @@ def test_search_finds_the_better_draft_within_the_budget(capfd: pytest.CaptureFi
 def test_search_is_the_same_every_time() -> None:
     def run() -> list[tuple[str, str]]:
         teacher = Teacher(*(to_level(number) for number in range(1, 9)))
-        refined = refine(DRAFT, cases=LEARN, measure=measure(2, 3, 4, 5, 6, 7, 8, 9, 9), ask=teacher, effort="high")
+        refined = refine_draft(
+            DRAFT, cases=LEARN, measure=measure(2, 3, 4, 5, 6, 7, 8, 9, 9), ask=teacher, effort="high"
+        )
         return [(attempt.draft.body, attempt.share) for attempt in refined.attempts]
 
     assert run() == run()
@@ -334,17 +346,17 @@ def test_search_is_the_same_every_time() -> None:
 @pytest.mark.parametrize("reply", [to_level(0), "prose", json.dumps({"cause": "", "edits": []})])
 def test_search_ends_where_the_teacher_has_nothing_new(reply: str) -> None:
     teacher = Teacher(reply if reply != to_level(0) else to_level(1))
-    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 2), ask=teacher, effort="high")
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(2, 2), ask=teacher, effort="high")
     assert refined.best.number == 1
     assert "the teacher proposed nothing new" in refined.stopped
     assert len(teacher.asked) <= 12
 
 
 def test_search_ends_when_everything_passes() -> None:
-    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 10), ask=Teacher(to_level(1)), effort="high")
+    refined = refine_draft(DRAFT, cases=LEARN, measure=measure(2, 10), ask=Teacher(to_level(1)), effort="high")
     assert refined.best.passes == 10
     assert refined.stopped == "every practice case passes, after 1 proposal"
-    alone = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"), effort="high")
+    alone = refine_draft(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"), effort="high")
     assert alone.stopped == "every practice case passes"
 
 
@@ -353,7 +365,7 @@ def test_search_works_with_few_learn_cases(count: int) -> None:
     few = LEARN[:count]
     teacher = Teacher(*(to_level(number) for number in range(1, 9)))
     simulated = measure(0, 0, 0, 4, 4)
-    refined = refine(DRAFT, cases=few, measure=simulated, ask=teacher, effort="high")
+    refined = refine_draft(DRAFT, cases=few, measure=simulated, ask=teacher, effort="high")
     assert simulated.trials <= 2 * count + 3 * count
     assert refined.best.passes in (0, count)
 
@@ -369,7 +381,7 @@ def test_what_ends_a_measurement_ends_the_search(error: BaseException) -> None:
         return simulated(stage, *args, **options)  # type: ignore[arg-type]
 
     with pytest.raises(type(error)):
-        refine(DRAFT, cases=LEARN, measure=fails, ask=teacher, effort="high")
+        refine_draft(DRAFT, cases=LEARN, measure=fails, ask=teacher, effort="high")
     assert len(teacher.asked) == 1
 
 
@@ -381,14 +393,14 @@ def test_cap_ends_the_search() -> None:
         return replace(found, cut_short="stopped at the cap of $1.00") if stage == "search-2" else found
 
     teacher = Teacher(*(to_level(number) for number in range(1, 7)))
-    refined = refine(DRAFT, cases=LEARN, measure=cap, ask=teacher, effort="high")
+    refined = refine_draft(DRAFT, cases=LEARN, measure=cap, ask=teacher, effort="high")
     assert refined.stopped.startswith("stopped at the cap of $1.00, after ")
     assert simulated.stages[-1] == "search-2"
 
 
 def test_search_over_several_students_pays_for_each() -> None:
     simulated = measure(2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 9, 9, 9, students=("a", "b"))
-    refined = refine(
+    refined = refine_draft(
         DRAFT, cases=LEARN, measure=simulated, ask=Teacher(*(to_level(n) for n in range(1, 14))), effort="high"
     )
     assert simulated.trials <= 2 * (10 + 10 + 30)
@@ -400,4 +412,4 @@ def test_error_of_ours_in_a_proposal_is_not_swallowed() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(EngineError, match="while a revision was made"):
-        refine(DRAFT, cases=LEARN, measure=measure(2), ask=broken, effort="high")
+        refine_draft(DRAFT, cases=LEARN, measure=measure(2), ask=broken, effort="high")

@@ -6,7 +6,7 @@ from typing import Any
 from upskill.core.nouns.finding import Finding
 from upskill.core.runs.skill_copy import FileText, SkillText
 from upskill.generation.generated import AttemptSummary, FailedAnswer, StudentScore
-from upskill.generation.story_section import MaterialItem, StoryAttempt, StoryCases, StoryTest, TeachingStory, text_diff
+from upskill.generation.story import MaterialItem, Step, StoryAttempt, StoryCases, TeachingStory, text_diff
 from upskill.report.html.page import skill_section
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
@@ -53,7 +53,7 @@ def story(**changes: Any) -> TeachingStory:
         "before": ("haiku: 0% without a skill",),
         "attempts": (attempt(1, 3), attempt(2, 5)),
         "stopped": "every practice case passes",
-        "test": StoryTest(figure="+40 points", words="95% CI +10 to +70, on 8 held-out cases"),
+        "test": Step(title="Held-out test", figure="+40 points", words="95% CI +10 to +70, on 8 held-out cases"),
     }
     return TeachingStory(**(values | changes))
 
@@ -127,7 +127,7 @@ def test_text_of_strangers_is_only_text() -> None:
         before=(HOSTILE,),
         attempts=(attempt(2, 1, failures=(failed,), presentation=HOSTILE, edits=(HOSTILE,)),),
         stopped=HOSTILE,
-        test=StoryTest(figure=HOSTILE, words=HOSTILE),
+        test=Step(title="Held-out test", figure=HOSTILE, words=HOSTILE),
         change=text_diff({HOSTILE: "a"}, {HOSTILE: HOSTILE}),
         findings=(finding,),
         saved=HOSTILE,

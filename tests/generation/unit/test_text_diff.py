@@ -2,7 +2,7 @@
 
 import time
 
-from upskill.generation.story_section import LONGEST_LINE, MOST_LINES, MOST_SHOWN, text_diff
+from upskill.generation.story import LONGEST_LINE, MOST_COMPARED, MOST_SHOWN, text_diff
 
 
 def test_added_and_removed_lines_are_marked_with_their_file() -> None:
@@ -36,15 +36,15 @@ def test_a_line_that_begins_like_a_diff_is_not_mistaken() -> None:
 
 
 def test_long_texts_and_lines_are_cut_and_counted() -> None:
-    old, new = ("\n".join(f"{word} {n}" for n in range(MOST_LINES + 50)) for word in ("old", "new"))
+    old, new = ("\n".join(f"{word} {n}" for n in range(MOST_COMPARED + 50)) for word in ("old", "new"))
     found = text_diff({"a": old}, {"a": new})
     assert len(found.lines) == MOST_SHOWN
-    assert found.left_out > 2 * MOST_LINES - MOST_SHOWN
+    assert found.left_out > 2 * MOST_COMPARED - MOST_SHOWN
     assert len(text_diff({"a": "x"}, {"a": "y" * 10_000}).lines[-1].text) == LONGEST_LINE
 
 
 def test_lines_that_all_look_alike_are_compared_in_time() -> None:
-    lines = [f"{n % 90}" for n in range(MOST_LINES)]
+    lines = [f"{n % 90}" for n in range(MOST_COMPARED)]
     began = time.process_time()
     text_diff({"a": "\n".join(lines)}, {"a": "\n".join(reversed(lines))})
     assert time.process_time() - began < 5

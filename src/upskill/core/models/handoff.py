@@ -30,7 +30,7 @@ from upskill.errors import EngineError, UpskillError, UsageError
 Side = Literal["cases", "skill"]
 SIDES: tuple[Side, ...] = ("cases", "skill")
 State = Literal["running", "waiting", "stopped", "finished"]
-"""The state of the command that asks: at work, ended with open questions (--no-wait), cut short, or done."""
+"""The state of the command that asks: at work, ended with open questions (UPSKILL_WAIT=false), cut short, or done."""
 QUESTION_FILE = "question.md"
 SCHEMA_FILE = "schema.json"
 STATE_FILE = "handoff.json"

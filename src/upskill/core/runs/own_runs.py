@@ -47,8 +47,9 @@ _PACE = (
     "max_retries",
     "max_retry_wait_seconds",
 )
-_LOCAL = ("runs_dir", "skills_dir", "store", "store_days", "report")
-"""They decide nothing that a run measures, and may be others each time, as caps and pace may."""
+_LOCAL = ("runs_dir", "skills_dir", "store", "store_days", "report", "wait", "anyway", "agent_bin", "among")
+"""They may be others each time, as caps and pace may: they decide nothing that a run measures, or name what lies
+elsewhere now, which is compared with what was measured."""
 _CHANGEABLE = frozenset({*CAPS, *_PACE, *_LOCAL})
 _HIDDEN = "[hidden]"
 

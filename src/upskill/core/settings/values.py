@@ -78,6 +78,11 @@ class Settings:
     """Stop after this many tokens, input and output."""
     max_time_minutes: float | None = None
     """Stop after this many minutes."""
+    among: tuple[str, ...] = ()
+    """Other skills beside the one whose description `generate --description-only` revises, as `trigger --among` names
+    them."""
+    wait: bool = True
+    """Wait for the answers of a hand-off. Otherwise `generate` writes the questions and exits."""
     anyway: bool = False
     """`generate` continues even if no skill can help these models, or nothing is left to fix."""
     store: bool = True

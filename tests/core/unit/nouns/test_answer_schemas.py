@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from upskill.core.nouns.answer_schemas import MOST_PARTS, is_answer_schema, one_of
-from upskill.generation import drafting, fact_questions, lessons, revising
+from upskill.generation import drafting, facts, lessons, revising
 from upskill.generation.case_questions import READABLE, cases_schema
 
 OURS: list[Any] = [
@@ -15,7 +15,7 @@ OURS: list[Any] = [
     cases_schema(cases=30, programs=True, rungs=("one", "two")),
     drafting._draft_schema(scripts=True),
     drafting._improvement_schema(scripts=True),
-    fact_questions.SCHEMA,
+    facts.SCHEMA,
     lessons.SCHEMA,
     revising.PRESENTATIONS,
     revising.SCHEMA,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from upskill.generation.comments import CommentedAnswer
 from upskill.generation.failures import MOST_OF_COMMENTS, comments_text
+from upskill.generation.material import CommentedAnswer
 
 
 def _comment(**changes: Any) -> CommentedAnswer:

@@ -11,6 +11,7 @@ import skills_ref
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assigned import draft_skill
 from generation.unit.teaching.materials import DESCRIPTION, NAME, answer, digest, material
 from generation.unit.teaching.scripted_teacher import Teacher
 from secret_corpus.leaks import left_of
@@ -19,7 +20,6 @@ from upskill.core.models import Reply
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Files
 from upskill.generation.draft import Draft, Lesson, SectionSource, draft_problems, read_draft, write_draft
-from upskill.generation.drafting import draft_skill
 from upskill.generation.material import Document, Material
 from upskill.sandbox import CommandResult
 

@@ -21,8 +21,17 @@ from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Answer, Case, Check, Qualification, Skill, estimate_tokens
 from upskill.errors import UsageError
 from upskill.generation.case_writing import WrittenCases, write_cases
-from upskill.generation.fact_questions import plan_calls, plan_facts
-from upskill.generation.facts import Fact, FactPlan, plan_text, read_plan, rungs_for, slots_for, with_sides
+from upskill.generation.facts import (
+    Fact,
+    FactPlan,
+    plan_calls,
+    plan_facts,
+    plan_text,
+    read_plan,
+    rungs_for,
+    slots_for,
+    with_sides,
+)
 from upskill.generation.material import Document, Material
 from upskill.generation.student import StudentProfile
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assigned import draft_skill, find_lessons
 from generation.unit.teaching.materials import answer, digest, material
 from generation.unit.teaching.scripted_teacher import Teacher
 from noted_progress import NotedLines
@@ -18,8 +19,7 @@ from upskill.core.skills.markdown import pieces
 from upskill.errors import UsageError
 from upskill.generation.citations import KnownCitations
 from upskill.generation.draft import Lesson
-from upskill.generation.drafting import draft_skill
-from upskill.generation.lessons import find_lessons, lesson_calls, merge_lessons
+from upskill.generation.lessons import lesson_calls, merge_lessons
 from upskill.generation.material import Document, Material, answer_tokens, material_budget
 from upskill.generation.student import StudentProfile
 from upskill.traces.read_trace import read_trace

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from assigned import other_presentations
 from generation.unit.teaching.scripted_teacher import Teacher
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import estimate_tokens
 from upskill.generation.draft import Draft
-from upskill.generation.revising import other_presentations
 from upskill.generation.student import StudentProfile
 
 DRAFT = Draft(name="tarn", description="Starts tarns. Use when a tarn is named.", body="## Port\n\nThe port is 7413.\n")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from assigned import revise
 from generation.unit.teaching.scripted_teacher import Teacher
 from upskill.core.models import Reply
 from upskill.core.models.teacher_answers import TeacherUnusable
@@ -22,7 +23,7 @@ from upskill.generation.failures import (
     failure_of,
 )
 from upskill.generation.material import Document, Material
-from upskill.generation.revising import FailedEdits, revise
+from upskill.generation.revising import FailedEdits
 from upskill.generation.student import StudentProfile
 
 DRAFT = Draft(

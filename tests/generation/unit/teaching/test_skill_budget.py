@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assigned import draft_skill, within_budget
 from generation.unit.teaching.materials import answer, material
 from generation.unit.teaching.scripted_teacher import Teacher
 from upskill.core.nouns import estimate_tokens
 from upskill.core.skills.markdown import has_open_block
 from upskill.generation.draft import Draft
-from upskill.generation.drafting import SkillBudget, budget_for, cut_to, draft_skill, within_budget
+from upskill.generation.drafting import SkillBudget, budget_for, cut_to
+from upskill.generation.material import Assignment
 from upskill.generation.student import StudentProfile
 
 PROFILE = StudentProfile(
@@ -108,10 +110,10 @@ def test_a_teacher_with_a_small_window_is_not_asked_to_read_what_it_cannot() -> 
 
 def test_a_skill_that_is_longer_already_may_stay_so() -> None:
     long = replace(DRAFT, body="word " * 2_000)
-    assert budget_for(None, estimate_tokens, old=long).fits(long.body + "\n## New\n\nMore.\n")
-    assert not budget_for(PROFILE, estimate_tokens, old=long).fits(long.body + "\n## New\n\nMore.\n")
-    assert budget_for(PROFILE, estimate_tokens, old=long).fits(long.body)
-    assert budget_for(PROFILE, estimate_tokens, old=replace(DRAFT, body="short")).tokens == 60
+    assert budget_for(Assignment(ask=Teacher()), old=long).fits(long.body + "\n## New\n\nMore.\n")
+    assert not budget_for(Assignment(ask=Teacher(), profile=PROFILE), old=long).fits(long.body + "\n## New\n\nMore.\n")
+    assert budget_for(Assignment(ask=Teacher(), profile=PROFILE), old=long).fits(long.body)
+    assert budget_for(Assignment(ask=Teacher(), profile=PROFILE), old=replace(DRAFT, body="short")).tokens == 60
 
 
 def test_the_writer_is_told_of_this_student_and_of_small_ones_how_to_write() -> None:
