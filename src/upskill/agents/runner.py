@@ -6,8 +6,6 @@ list the skill has measured nothing; a model that ran out of turns, tokens or ti
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatch
 from functools import partial
 from importlib.resources import files
 from typing import Any, Literal
@@ -24,11 +22,10 @@ from upskill.agents.engine_bridge import EngineBridge
 from upskill.agents.harness import AgentAdapter, Launch
 from upskill.agents.streams import Dialect, disagreements, is_printed
 from upskill.agents.traffic import AgentFailed, SkillMarks, Traffic, marks_for, was_cut
-from upskill.core.nouns import Files, Skill
-from upskill.core.nouns.text import whole_characters
+from upskill.core.nouns import Files
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.sample_source import Find, PendingTrial, final_text
-from upskill.core.trials.sandbox_tools import OpenSandboxes, SandboxLost, Threads
+from upskill.core.trials.sandbox_tools import OpenSandboxes, SandboxLost, Threads, mounted_skills, take_files
 from upskill.core.trials.trajectory import SkillWatch, marks_of
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits, TrialRun
 from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
@@ -55,14 +52,6 @@ class _Enough(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Mounted:
-    """The skills of an arm as files, by absolute paths inside."""
-
-    files: Files
-    executable: frozenset[str]
-
-
 class AgentRuns:
     """What all trials of a run with one agent share."""
 
@@ -83,16 +72,6 @@ class AgentRuns:
     def close(self) -> None:
         """Close every sandbox that is still open."""
         self.sandboxes.close_all()
-
-    def mounted(self, skill: Skill | None) -> _Mounted:
-        """The skill of an arm and those beside it, where the agent looks for skills."""
-        found: dict[str, bytes] = {}
-        executable: set[str] = set()
-        for one in (*self.trial_limits.setup.others, *(() if skill is None else (skill,))):
-            folder = f"{self.adapter.skills_folder}/{one.name}"
-            found |= {f"{folder}/{path}": data for path, data in self.contents[one.digest].items()}
-            executable |= {f"{folder}/{file.path}" for file in one.files if file.executable}
-        return _Mounted(files=found, executable=frozenset(executable))
 
 
 @solver
@@ -187,12 +166,13 @@ class _AgentTrial:
     async def _open(self, socket: SocketFolder) -> Sandbox:
         """The sandbox, with everything in it before the agent starts. Raises `SandboxLost`."""
         runs, launch = self._runs, self._launch
-        mounted = runs.mounted(self._skill)
+        skills = (*runs.trial_limits.setup.others, *(() if self._skill is None else (self._skill,)))
+        mounted, executable = mounted_skills(skills, runs.contents, runs.adapter.skills_folder)
         spec = SandboxSpec(
             limits=runs.trial_limits.place,
             mounts=runs.program.mounts,
-            read_only={**mounted.files, **runs.adapter.files(launch), RELAY: runs.relay},
-            executable=mounted.executable,
+            read_only={**mounted, **runs.adapter.files(launch), RELAY: runs.relay},
+            executable=executable,
             sockets=(Mount(source=socket.path, target=SOCKET),),
         )
         try:
@@ -362,7 +342,11 @@ class _AgentTrial:
         pending.outside = tuple(self._bridge.refused[:MOST_OUTSIDE])
         try:
             with anyio.fail_after(MOST_CLEARING_SECONDS):
-                await self._take(sandbox)
+                await runs.threads.call(sandbox.stop)
+                own, case = runs.adapter.own_files, pending.planned.case
+                pending.files, pending.removed = await runs.threads.call(
+                    partial(take_files, sandbox, case, runs.trial_limits, own=own)
+                )
         except TimeoutError:
             pending.sandbox_lost = "the sandbox did not return its files in time"
         except FileRefused as refusal:
@@ -373,21 +357,6 @@ class _AgentTrial:
             pending.sandbox_lost = str(error)
         finally:
             await runs.threads.call(partial(runs.sandboxes.close, sandbox))
-
-    async def _take(self, sandbox: Sandbox) -> None:
-        runs, given, limits = self._runs, self._pending.planned.case.files, self._runs.trial_limits
-        await runs.threads.call(sandbox.stop)
-        left = await runs.threads.call(
-            partial(
-                sandbox.take,
-                most_files=limits.files + len(given),
-                most_bytes=limits.file_bytes + sum(len(path.encode()) + len(data) for path, data in given.items()),
-            )
-        )
-        own = runs.adapter.own_files
-        theirs = {path: data for path, data in left.items() if not any(fnmatch(path, pattern) for pattern in own)}
-        self._pending.files = {whole_characters(path): data for path, data in theirs.items() if given.get(path) != data}
-        self._pending.removed = tuple(path for path in given if path not in left)
 
 
 def _forms(final: ModelOutput) -> list[list[str]]:

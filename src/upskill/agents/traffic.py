@@ -13,13 +13,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput
 from inspect_ai.tool import ToolCall, ToolInfo
 
 from upskill.agents.streams import KNOWN_TOOLS
-from upskill.core.nouns import SkillUse
+from upskill.core.nouns import Skill, SkillUse
 from upskill.core.trials.trajectory import SKILL_FILE, SkillWatch, TrajectoryBuilder
 
 LEAST_CHARACTERS = (40, 25, 12)
@@ -39,17 +38,6 @@ _SKILL_PATH = re.compile(r"(?<![\w.-])([\w.-]+)/SKILL\.md")
 
 class AgentFailed(Exception):
     """The agent did not do its part, or a program did it in its name: nothing was measured about its model."""
-
-
-class Text(Protocol):
-    """What is known of a skill for recognising it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def body(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +67,7 @@ class SkillMarks:
         return re.search(entry, listing) is not None
 
 
-def marks_for(skill: Text, *, known: str) -> SkillMarks:
+def marks_for(skill: Skill, *, known: str) -> SkillMarks:
     """`known` is all that the model sees without loading this skill: lines that stand there are no marks."""
     lines = [line.strip() for line in skill.body.splitlines()]
     found: tuple[str, ...] = ()

@@ -16,7 +16,14 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from upskill.core.nouns import Arm, Files, Skill
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.sample_source import Find, PendingTrial
-from upskill.core.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
+from upskill.core.trials.sandbox_tools import (
+    OpenSandbox,
+    OpenSandboxes,
+    SandboxLost,
+    SandboxTools,
+    Threads,
+    mounted_skills,
+)
 from upskill.core.trials.trajectory import (
     KNOWN_TOOLS,
     SKILL_FILE,
@@ -116,9 +123,7 @@ class SandboxSetup:
 
     def _mounted(self, skill: Skill | None, others: tuple[Skill, ...]) -> SkillMounts:
         mounted = (*others, *(() if skill is None else (skill,)))
-        files = {
-            f"{SKILLS}/{one.name}/{path}": data for one in mounted for path, data in self._contents[one.digest].items()
-        }
+        files, executable = mounted_skills(mounted, self._contents, SKILLS)
         # Over all skills: a line that stands in two of them tells nothing.
         marks = marks_of(files)
         folder = "" if skill is None else f"{SKILLS}/{skill.name}"
@@ -126,9 +131,7 @@ class SandboxSetup:
             folder=folder,
             called="" if skill is None else skill_folder(skill, self.trial_limits),
             files=files,
-            executable=frozenset(
-                f"{SKILLS}/{one.name}/{file.path}" for one in mounted for file in one.files if file.executable
-            ),
+            executable=executable,
             marks={
                 path.removeprefix(f"{folder}/"): lines
                 for path, lines in marks.items()

@@ -7,7 +7,8 @@ the end of the student's time, ends with the sandbox.
 import posixpath
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatch
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,7 +16,7 @@ import anyio
 import anyio.to_thread
 from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams
 
-from upskill.core.nouns import Case, Files, SkillUse
+from upskill.core.nouns import Case, Files, Skill, SkillUse
 from upskill.core.nouns.text import whole_characters
 from upskill.core.trials.trajectory import READ_FILE, SHELL, WRITE_FILE, SkillWatch, ToolSpec
 from upskill.core.trials.trial_run import TrialLimits
@@ -86,6 +87,36 @@ class AnswerFiles(NamedTuple):
 
     files: Files
     removed: tuple[str, ...]
+
+
+def take_files(sandbox: Sandbox, case: Case, limits: TrialLimits, *, own: Sequence[str] = ()) -> AnswerFiles:
+    """What a student left in a sandbox in which nothing runs any more; files of `own` patterns are an agent's. Blocks.
+
+    Raises `FileRefused` where there are more than are taken.
+    """
+    given = case.files
+    left = sandbox.take(
+        most_files=limits.files + len(given),
+        most_bytes=limits.file_bytes + sum(len(path.encode()) + len(data) for path, data in given.items()),
+    )
+    theirs = {path: data for path, data in left.items() if not any(fnmatch(path, pattern) for pattern in own)}
+    # A name that is no UTF-8 could be neither asked for by a check nor printed.
+    return AnswerFiles(
+        files={whole_characters(path): data for path, data in theirs.items() if given.get(path) != data},
+        removed=tuple(path for path in given if path not in left),
+    )
+
+
+def mounted_skills(
+    skills: Iterable[Skill], contents: Mapping[str, Files], folder: str
+) -> tuple[dict[str, bytes], frozenset[str]]:
+    """The files of skills below a folder of the sandbox, by their paths, and which of them may be run."""
+    files: dict[str, bytes] = {}
+    executable: set[str] = set()
+    for skill in skills:
+        files |= {f"{folder}/{skill.name}/{path}": data for path, data in contents[skill.digest].items()}
+        executable |= {f"{folder}/{skill.name}/{file.path}" for file in skill.files if file.executable}
+    return files, frozenset(executable)
 
 
 class SandboxTools:
@@ -194,24 +225,11 @@ class SandboxTools:
 
         Raises `FileRefused` where there are more than are taken.
         """
-        trial_limits, given = self._trial_limits, self._case.files
         await self._call(self._sandbox.stop)
         try:
-            left = await self._call(
-                partial(
-                    self._sandbox.take,
-                    most_files=trial_limits.files + len(given),
-                    most_bytes=trial_limits.file_bytes
-                    + sum(len(path.encode()) + len(data) for path, data in given.items()),
-                )
-            )
+            return await self._call(partial(take_files, self._sandbox, self._case, self._trial_limits))
         except ToolError:  # the student brought its sandbox down, and its files with it
             return AnswerFiles({}, ())
-        # A name that is no UTF-8 could be neither asked for by a check nor printed.
-        return AnswerFiles(
-            files={whole_characters(path): data for path, data in left.items() if given.get(path) != data},
-            removed=tuple(path for path in given if path not in left),
-        )
 
     async def close(self) -> None:
         """End everything in it."""

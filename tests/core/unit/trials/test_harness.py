@@ -20,7 +20,13 @@ SRC = Path(upskill.__file__).parent
 OTHER_MEANINGS = (
     *("traces/", "agents/", "generation/draft.py"),
     *("core/nouns/trial.py", "core/trials/sample_source.py", "core/trials/trial_run.py", "core/runs/own_runs.py"),
-    *("trigger/command.py", "share/evidence.py", "lint/specification.py", "share/install.py"),
+    *(
+        "trigger/command.py",
+        "share/evidence.py",
+        "lint/specification.py",
+        "lint/dangers/disguise.py",
+        "share/install.py",
+    ),
 )
 """There `chat` is a kind of recording, and `agent` is who speaks in one, a fault, a key, or a word for people.
 Skills are installed for coding agents, whether or not a harness runs them."""
