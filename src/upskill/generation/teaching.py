@@ -43,7 +43,7 @@ from upskill.generation.material import Material
 from upskill.generation.plan import GenerateInputs
 from upskill.generation.student import CountTokens, StudentProfile, counter_for
 from upskill.generation.words import caution_lines, generated_json
-from upskill.lint.dangers.search import new_findings, search_skill, search_text
+from upskill.lint.search import new_findings, search_skill, search_text
 from upskill.redaction import Redactor, redactor_from
 
 Accept = Callable[[Sequence[Finding], Path], bool]

@@ -38,7 +38,7 @@ from upskill.library.calling import (
 from upskill.library.results import EvaluationResult, GenerationResult, SkillsResult, TraceResult
 from upskill.sandbox import Backend
 from upskill.traces import read_trace as reading
-from upskill.traces.digesting import DEFAULT_BUDGET
+from upskill.traces.digest import DEFAULT_BUDGET
 
 
 def evaluate(

@@ -17,9 +17,9 @@ from upskill.core.nouns.skill import EVIDENCE_FILES, SKILL_FILE
 from upskill.core.nouns.text import count
 from upskill.errors import SkillInvalid
 from upskill.lint import folder, quality, specification
-from upskill.lint.dangers.search import search_skill
 from upskill.lint.folder import FolderContents, read_folder, skill_folders
 from upskill.lint.rules import MOST_PER_RULE, finding
+from upskill.lint.search import search_skill
 from upskill.redaction import redactor_from
 
 LIMITS = (

@@ -32,8 +32,8 @@ from upskill.core.nouns.text import count, on_one_line
 from upskill.core.skills.skill_files import MOST_PROBLEMS, find_files, open_plain, read_plain
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, SkillInvalid, UsageError
-from upskill.lint.dangers.search import search_skill
 from upskill.lint.lint_skill import lint
+from upskill.lint.search import search_skill
 from upskill.share.card import card_text
 from upskill.share.evidence import MOST_EVIDENCE_BYTES, Evidence, evidence_from
 

@@ -38,7 +38,7 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None) -
     newest session of Claude Code, Codex, Gemini CLI or opencode in this folder; `last:codex` names the agent. Secrets
     are removed before anything is shown. Calls no model and writes nothing.
     """
-    from upskill.traces.digesting import DEFAULT_BUDGET
+    from upskill.traces.digest import DEFAULT_BUDGET
     from upskill.traces.read_trace import read_trace
 
     if digest_only and as_json:

@@ -11,7 +11,7 @@ from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, Progress
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
-from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
+from upskill.traces.digest import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
 from upskill.traces.readers import TEXT, Reading, cleaned_lines, detect, read_traces, recordings_below, require_below
 from upskill.traces.recording import Recording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from upskill.lint.dangers.search import search_skill
+from upskill.lint.search import search_skill
 
 MEGABYTE = 1_000_000
 WORDS = re.findall(

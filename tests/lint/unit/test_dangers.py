@@ -2,7 +2,7 @@
 
 import pytest
 
-from upskill.lint.dangers.search import new_findings, search_skill, search_text
+from upskill.lint.search import new_findings, search_skill, search_text
 
 
 def _found(text: str, path: str = "SKILL.md") -> set[tuple[str, str]]:

@@ -11,7 +11,6 @@ from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import MOST_CHARACTERS, NAME_RULE
 from upskill.core.skills.skill_files import UnusualEntry
 from upskill.core.skills.skills import shipped_skills
-from upskill.lint.dangers.search import FINDERS
 from upskill.lint.folder import FolderContents
 from upskill.lint.lint_skill import Catalogue, OtherSkill, lint_skill, written_findings
 from upskill.lint.quality import says_when
@@ -23,6 +22,7 @@ from upskill.lint.rules import (
     RULES,
     TABLE,
 )
+from upskill.lint.search import FINDERS
 
 HEAD = "---\nname: pdf-merge\ndescription: Merges PDF files. Use when a user has several of them.\n---\n"
 LONG = "Merge two files with care. " * 9

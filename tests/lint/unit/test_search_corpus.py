@@ -11,8 +11,8 @@ import pytest
 
 from skill_corpus.entries import CorpusSkill, bad_skills, good_skills
 from upskill.core.nouns.skill import NOT_FOR_STUDENTS
-from upskill.lint.dangers.search import search_skill
 from upskill.lint.lint_skill import lint
+from upskill.lint.search import search_skill
 
 MISSED: set[str] = set()
 FLAGGED = {"git-hooks-setup", "pre-commit-hooks"}

@@ -8,7 +8,7 @@ import pytest
 from long_session import CORRECTIONS, PLANTED, TASK, held, write_long_session
 from made_work import Made
 from upskill.core.nouns.text import estimate_tokens
-from upskill.traces.digesting import SMALLEST_BUDGET, Digester
+from upskill.traces.digest import SMALLEST_BUDGET, Digester
 from upskill.traces.readers import read_traces
 from upskill.traces.trace import TraceDigest
 

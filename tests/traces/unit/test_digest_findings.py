@@ -5,7 +5,7 @@ import json
 import pytest
 
 from made_work import Made
-from upskill.traces.digesting import Digester
+from upskill.traces.digest import Digester
 from upskill.traces.trace import Finding, FindingKind, Trace
 
 UNDEFINED = 'softmax.cu(12): error: identifier "__shfl_down" is undefined\nmake: *** [Makefile:4: test] Error 1'

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_work import Made
-from upskill.traces.digesting import Digester
+from upskill.traces.digest import Digester
 from upskill.traces.readers import READERS
 from upskill.traces.trace import Call, Observation, Step, Subtrace, Trace
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upskill.traces.digesting.shell import changes_files, is_rerun, only_looks, simple_commands
+from upskill.traces.shell import changes_files, is_rerun, only_looks, simple_commands
 
 
 def _heads(command: str) -> list[str]:

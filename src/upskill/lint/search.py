@@ -9,8 +9,8 @@ from dataclasses import replace
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import decoded
-from upskill.lint.dangers import actions, disguise
-from upskill.lint.dangers.file_text import (
+from upskill.lint import actions, disguise
+from upskill.lint.file_text import (
     MOST_CHARACTERS,
     MOST_IN_ALL,
     PATTERNS,

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from upskill.lint.dangers.file_text import EXPRESSIONS, PATTERNS, FileText, Hit, finder, is_prose, matches
+from upskill.lint.file_text import EXPRESSIONS, PATTERNS, FileText, Hit, finder, is_prose, matches
 
 _HOSTS_OF = {
     "github": ("github",), "gh": ("github",), "gitlab": ("gitlab",), "openai": ("openai", "azure"), "anthropic": ("anthropic",), "aws": ("amazonaws", "aws"),

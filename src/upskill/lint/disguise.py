@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from upskill.core.nouns.text import HIDDEN
-from upskill.lint.dangers.file_text import EXPRESSIONS, LOOK_ALIKE, PATTERNS, FileText, Hit, is_prose
+from upskill.lint.file_text import EXPRESSIONS, LOOK_ALIKE, PATTERNS, FileText, Hit, is_prose
 
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")
 """The flags of England, Scotland and Wales are spelled with tag characters."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from upskill.traces.digesting import shell
+from upskill.traces import shell
 from upskill.traces.excerpt import Generalise, error_line, generalising, one_line, plain, shortened, sounds_failed
 from upskill.traces.recording import first_string, objects, parsed, string
 from upskill.traces.trace import Call, Observation, Place, Step, Subtrace, Trace

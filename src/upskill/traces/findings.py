@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from upskill.core.skills.markdown import Fence, fence_after
-from upskill.traces.digesting import shell
-from upskill.traces.digesting.work import REFUSED, Action, Statement, Work
+from upskill.traces import shell
 from upskill.traces.excerpt import (
     Generalise,
     error_line,
@@ -18,6 +17,7 @@ from upskill.traces.excerpt import (
     sounds_failed,
 )
 from upskill.traces.trace import Finding, FindingKind, Part, Place
+from upskill.traces.work import REFUSED, Action, Statement, Work
 
 TASK_POINTS = 1_000.0
 """The task is always kept."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import TypeVar
 
-from upskill.traces.digesting import shell
-from upskill.traces.digesting.work import REFUSED, Action, Statement, Work
+from upskill.traces import shell
 from upskill.traces.excerpt import error_excerpt, error_line, one_line, passed_excerpt, plain, shortened, signature
 from upskill.traces.trace import Finding, Part
+from upskill.traces.work import REFUSED, Action, Statement, Work
 
 _Entry = TypeVar("_Entry", Action, Statement)
 _OPEN_PER_HEAD = 8
