@@ -33,7 +33,6 @@ from upskill.redaction import redactor_from
 from upskill.sweep.objects import open_objects
 from upskill.sweep.values import (
     JOB_ID,
-    Assignment,
     AttemptBegun,
     AttemptEnd,
     PlannedBefore,
@@ -45,22 +44,18 @@ from upskill.sweep.values import (
 )
 
 T = TypeVar("T")
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {
-    one: TypeAdapter(one)
-    for one in (
-        Assignment,
-        AttemptBegun,
-        AttemptEnd,
-        PlannedBefore,
-        PlannedJob,
-        Refused,
-        ResultSummary,
-        SweepPlan,
-        SweepResult,
-    )
-}
 _ATTEMPT = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
 _TRIALS = re.compile(r"[0-9]{6,}\.jsonl")
+
+
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+"""Made when they are needed: that takes a while."""
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
 
 
 def value_text(value: object) -> str:
@@ -69,7 +64,7 @@ def value_text(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    adapter = _ADAPTERS[type(value)]
+    adapter = _adapter(type(value))
     try:
         return adapter.dump_json(value).decode()
     except PydanticSerializationError:  # half a character, which has no UTF-8
@@ -80,7 +75,7 @@ def _text(value: object) -> str:
 def value_from_text(kind: type[T], text: str | bytes, *, where: str) -> T:
     """The value in a text. Raises `EngineError`, with the place, where it cannot be read."""
     try:
-        value: T = _ADAPTERS[kind].validate_json(text)
+        value: T = _adapter(kind).validate_json(text)
     except ValidationError as error:
         raise EngineError(on_one_line(f"{where}: cannot be read: {first_problem(error)}")) from None
     return value

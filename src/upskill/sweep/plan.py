@@ -139,6 +139,7 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
     made = replace(manifest.plan, students=students, made_at=datetime.now(UTC).isoformat(timespec="seconds"))
     made = replace(made, basis=basis_of(made, endpoints, served))
     listed = listed_skills(manifest)
+    before = (folder.plan(), folder.jobs(), folder.refused()) if folder.has_plan() else None
     with Archives(folder) as archives:
         planning = _Planning(
             manifest=manifest,
@@ -149,7 +150,7 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
                 served={one.name: one.served for one in students},
                 archives=archives,
             ),
-            known=_Known.read(folder, made.basis, archives),
+            known=_known(before, made.basis, archives),
         )
         for number, skill in enumerate(listed):
             progress.step("reading skills", number, len(listed))
@@ -157,7 +158,7 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
     if not planning.jobs:
         raise _nothing_to_measure(manifest, planning.refused)
     jobs = tuple(_with_earlier(planning.jobs.values(), folder))
-    if planning.known.differs(made, jobs, planning.refused):
+    if before is None or (replace(made, made_at=before[0].made_at), list(jobs), planning.refused) != before:
         folder.write_plan(made, jobs, planning.refused)
     return PlannedSweep(
         plan=made,
@@ -179,46 +180,21 @@ def _nothing_to_measure(manifest: Manifest, refused: Sequence[Refused]) -> Usage
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Known:
-    """What the plan before this one found, as far as it still holds."""
+Known = Mapping[str, tuple[list[PlannedJob], list[Refused]]]
+"""What the plan before this one found, by the digest of the archive that it was planned from."""
 
-    plan: SweepPlan | None = None
-    jobs: tuple[PlannedJob, ...] = ()
-    refused: tuple[Refused, ...] = ()
-    by_input: Mapping[str, tuple[list[PlannedJob], list[Refused]]] = field(default_factory=dict)
-    """Nothing, where the conditions are others now."""
 
-    @classmethod
-    def read(cls, folder: SweepFolder, basis: str, archives: Archives) -> "_Known":
-        if not folder.has_plan():
-            return cls()
-        plan, jobs, refused = folder.plan(), folder.jobs(), folder.refused()
-        by_input: dict[str, tuple[list[PlannedJob], list[Refused]]] = {}
-        if plan.basis == basis:
-            for job in jobs:
-                if archives.has(job.input):
-                    by_input.setdefault(job.input, ([], []))[0].append(job)
-            for one in refused:
-                if one.input is not None:
-                    by_input.setdefault(one.input, ([], []))[1].append(one)
-        return cls(plan=plan, jobs=tuple(jobs), refused=tuple(refused), by_input=by_input)
-
-    def of(self, input: str | None, group: tuple[str, ...]) -> Planned | None:
-        """What was planned from this archive for a group; `None` where nobody knows."""
-        if input is None or input not in self.by_input:
-            return None
-        jobs = [job for job in self.by_input[input][0] if set(job.students) <= set(group)]
-        refused = [one for one in self.by_input[input][1] if set(one.students) <= set(group)]
-        job = jobs[0] if jobs else None
-        covered = [*(() if job is None else job.students), *(student for one in refused for student in one.students)]
-        return (job, refused) if sorted(covered) == sorted(group) else None
-
-    def differs(self, plan: SweepPlan, jobs: tuple[PlannedJob, ...], refused: Sequence[Refused]) -> bool:
-        """Whether there is anything to write."""
-        if self.plan is None or replace(plan, made_at=self.plan.made_at) != self.plan:
-            return True
-        return (jobs, tuple(refused)) != (self.jobs, self.refused)
+def _known(before: tuple[SweepPlan, list[PlannedJob], list[Refused]] | None, basis: str, archives: Archives) -> Known:
+    """What still holds of the plan before: nothing, where the conditions are others now."""
+    found: dict[str, tuple[list[PlannedJob], list[Refused]]] = {}
+    if before is not None and before[0].basis == basis:
+        for job in before[1]:
+            if archives.has(job.input):
+                found.setdefault(job.input, ([], []))[0].append(job)
+        for one in before[2]:
+            if one.input is not None:
+                found.setdefault(one.input, ([], []))[1].append(one)
+    return found
 
 
 @dataclass(kw_only=True, slots=True)
@@ -227,7 +203,7 @@ class _Planning:
 
     manifest: Manifest
     planner: SkillPlanner
-    known: _Known
+    known: Known
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
@@ -237,7 +213,7 @@ class _Planning:
         input = found_digest(listed)
         refused: list[Refused] = []
         for group in self.manifest.plan.groups:
-            job, why_not = self.known.of(input, group) or self.planner.plan(listed, group, input=input)
+            job, why_not = self._known(input, group) or self.planner.plan(listed, group, input=input)
             if why_not:
                 refused += (replace(one, skill=listed.skill) for one in why_not)
             if job is None:
@@ -251,6 +227,16 @@ class _Planning:
                 self.jobs[job.id] = job if job.skill == listed.skill else replace(job, skill=listed.skill)
         if refused:
             self.refused += _once(refused, self.manifest.students)
+
+    def _known(self, input: str | None, group: tuple[str, ...]) -> Planned | None:
+        """What was planned before from this archive for a group; `None` where nobody knows."""
+        if input is None or input not in self.known:
+            return None
+        jobs = [job for job in self.known[input][0] if set(job.students) <= set(group)]
+        refused = [one for one in self.known[input][1] if set(one.students) <= set(group)]
+        job = jobs[0] if jobs else None
+        covered = [*(() if job is None else job.students), *(student for one in refused for student in one.students)]
+        return (job, refused) if sorted(covered) == sorted(group) else None
 
 
 def _once(refused: Sequence[Refused], students: tuple[str, ...]) -> Iterator[Refused]:
