@@ -14,7 +14,7 @@ from pathlib import Path
 
 from upskill.core.cases.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.core.models import Ask, Endpoint, MeteredClient, NoAnswer, Question, Reply, ServedModel, Spending, Teacher
-from upskill.core.models.teacher import PaidReply
+from upskill.core.models.client import PaidReply
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Cap, Purchase, Skill, estimate_tokens
 from upskill.core.nouns.evaluation import Evaluation

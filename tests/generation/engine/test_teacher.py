@@ -12,7 +12,7 @@ from calling import endpoint_at
 from forking import run_program
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.core.models import Budget, CallPolicy, Message, MeteredClient, NoAnswer, Question, Teacher
-from upskill.core.models.teacher import can_be_held
+from upskill.core.models.client import can_be_held
 from upskill.core.runs.journal import Journal
 from upskill.generation.teaching import ask_function
 from upskill.redaction import redactor_from

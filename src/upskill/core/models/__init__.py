@@ -1,6 +1,6 @@
 """Which model, where it is served, what it costs; and the one metered client through which every call goes."""
 
-from upskill.core.models.client import JudgeClient, MeteredClient, NoAnswer
+from upskill.core.models.client import JudgeClient, MeteredClient, NoAnswer, Teacher
 from upskill.core.models.endpoint import Endpoint, resolve_model
 from upskill.core.models.handoff import Handoff, HandoffOpen
 from upskill.core.models.preflight import ServedModel, probe
@@ -16,7 +16,6 @@ from upskill.core.models.spending import (
     Spending,
     billing,
 )
-from upskill.core.models.teacher import Teacher
 
 __all__ = [
     "Ask",

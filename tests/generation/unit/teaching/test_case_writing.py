@@ -291,7 +291,7 @@ def test_what_cannot_be_used_is_a_problem_of_that_case_and_never_a_crash(change:
 def test_the_form_that_models_are_held_to_is_read_without_a_problem() -> None:
     from jsonschema import Draft202012Validator
 
-    from upskill.core.models.teacher import can_be_held
+    from upskill.core.models.client import can_be_held
     from upskill.generation.case_questions import cases_schema
 
     form = cases_schema(cases=2, programs=True)
