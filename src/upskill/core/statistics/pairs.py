@@ -165,16 +165,6 @@ class Pairing:
     """Pairs of earlier looks, which are part of every estimate."""
 
     @property
-    def errored(self) -> int:
-        """Drops in which the trial of `arm` errored."""
-        return sum(drop.passed is None for drop in self.drops)
-
-    @property
-    def errored_against(self) -> int:
-        """Drops in which the trial of `against` errored."""
-        return sum(drop.passed_against is None for drop in self.drops)
-
-    @property
     def dropped(self) -> int:
         """Drops, for whichever reason."""
         return len(self.drops)
