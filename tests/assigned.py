@@ -1,7 +1,7 @@
 """Functions that ask a teacher, with the assignment made from keywords: most tests set one or two of its fields."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from upskill.core.models import Ask
@@ -18,7 +18,9 @@ _FIELDS = {one.name for one in fields(Assignment)}
 def _split(ask: Ask, given: dict[str, Any]) -> tuple[Assignment, dict[str, Any]]:
     """The assignment that these keywords make, and the other keywords."""
     made = {name: value for name, value in given.items() if name in _FIELDS}
-    return Assignment(ask=ask, **made), {name: value for name, value in given.items() if name not in _FIELDS}
+    if "wish" in given:
+        made["material"] = replace(made.get("material", Material(task="")), wish=given["wish"])
+    return Assignment(ask=ask, **made), {name: value for name, value in given.items() if name not in {*_FIELDS, "wish"}}
 
 
 def refine_draft(start: Draft, *, ask: Ask, **given: Any) -> refine.RefineResult:

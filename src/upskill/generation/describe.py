@@ -99,11 +99,11 @@ def plan_description(
     skill = _skill(order)
     target = _target(order, settings, skill)
     prompts = _read_prompts(skill)
-    gathered = gather(None, sources=order.sources, folder=Path.cwd(), progress=progress)
+    material = gather(None, sources=order.sources, folder=Path.cwd(), progress=progress)
     roles = roles_for(settings, announce=progress.announce, needs_keys=needs_keys)
     inputs = GenerateInputs(
         order=replace(order, target=target, sources=(str(skill.resolve()),)),
-        gathered=gathered,
+        material=material,
         roles=roles,
         settings=recorded_cap(settings, roles),
         own_cases=(),
@@ -115,7 +115,7 @@ def plan_description(
         for mine in (practice_of(prompts), held_out_of(prompts))
     )
     estimate = TeachingEstimate(
-        teacher=estimate_descriptions(gathered.material, revisions=order.revisions, teacher=roles.teacher),
+        teacher=estimate_descriptions(material, revisions=order.revisions, teacher=roles.teacher),
         students=_students(learn, held_out, order.revisions),
         cap=values.max_cost,
     )

@@ -28,8 +28,8 @@ from upskill.errors import UsageError
 from upskill.generation.draft import without_hidden
 from upskill.generation.failures import answer_text
 from upskill.generation.files import CASES_FILE, read_teaching_run, shown_path
-from upskill.generation.gathering import GatheredMaterial, skill_in
-from upskill.generation.material import CommentedAnswer, Opinion, Subject
+from upskill.generation.gathering import skill_in
+from upskill.generation.material import CommentedAnswer, Material, Opinion, Subject
 from upskill.generation.order import GenerateOrder, order_from
 from upskill.redaction import redactor_from
 
@@ -161,13 +161,13 @@ class AppliedFeedback:
         write_cases_into_meta(self.skill, self.applied(found.cases))
 
 
-def with_comments(gathered: GatheredMaterial, feedback: AppliedFeedback) -> GatheredMaterial:
+def with_comments(material: Material, feedback: AppliedFeedback) -> Material:
     """The material with the comments, and with what a person should know of them."""
     return replace(
-        gathered,
-        material=replace(gathered.material, comments=feedback.comments),
-        sources=(*gathered.sources, feedback.run),
-        notes=(*feedback.notes, *gathered.notes),
+        material,
+        comments=feedback.comments,
+        sources=(*material.sources, feedback.run),
+        notes=(*feedback.notes, *material.notes),
     )
 
 

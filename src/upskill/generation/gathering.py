@@ -5,7 +5,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -23,7 +23,7 @@ from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UsageError
 from upskill.generation.draft import read_draft
 from upskill.generation.facts import PLAN_FORMAT
-from upskill.generation.material import CommentedAnswer, Document, Material
+from upskill.generation.material import Document, Material
 from upskill.redaction import redactor_from
 from upskill.traces.read_trace import read_trace
 from upskill.traces.readers import detect, learnable_below, recordings_below, require_below
@@ -49,23 +49,6 @@ _CODE = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GatheredMaterial:
-    """The material, where it came from, and notes on it for a person."""
-
-    material: Material
-    skill_folder: Path | None = None
-    """The skill that is to be improved."""
-    sources: tuple[str, ...] = ()
-    trace_digest: str | None = None
-    """The SHA-256 of the digest of the traces."""
-    redacted: int = 0
-    """How many secrets were taken out."""
-    notes: tuple[str, ...] = ()
-    wish: str | None = None
-    """What to improve, in the person's words; `None` where the skill is new, or nothing was asked for."""
-
-
 def gather(
     task: str | None,
     *,
@@ -76,7 +59,7 @@ def gather(
     environment: Mapping[str, str] | None = None,
     progress: Progress = SILENT,
     piped: BinaryIO | None = None,
-) -> GatheredMaterial:
+) -> Material:
     """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills.
 
     `unseen` are files that say what the skill will be tested on, cases or a plan of them: nobody who writes it is given
@@ -110,15 +93,12 @@ def gather(
         )
         digest, taken_out = read.digest, sum(read.redactions.values())
         notes += [*read.notes, *(f"not read: {why}" for why in read.refused)]
-    material = Material(
+    return Material(
         task=clean(_task(task, skill_folder, digest)),
         examples=tuple(map(clean, examples)),
         digest=digest,
         documents=_cleaned(documents, clean, notes),
         skill=None if skill_folder is None else read_draft(skill_folder),
-    )
-    return GatheredMaterial(
-        material=material,
         skill_folder=skill_folder,
         sources=tuple(map(clean, sources)),
         trace_digest=None if digest is None else digest_of(digest.text),
@@ -310,66 +290,20 @@ def _cleaned(documents: list[Document], clean: Callable[[str], str], notes: list
     return tuple(cleaned)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _MaterialFile:
+_MATERIAL = TypeAdapter(Material)
+
+
+def material_record(material: Material) -> str:
     """`material.json`: everything but the skill, which is saved as a folder."""
-
-    task: str
-    examples: tuple[str, ...]
-    digest: TraceDigest | None
-    documents: tuple[Document, ...]
-    sources: tuple[str, ...]
-    trace_digest: str | None
-    redacted: int
-    notes: tuple[str, ...]
-    wish: str | None
-    comments: tuple[CommentedAnswer, ...] = ()
+    return record_text(_MATERIAL, replace(material, skill=None, skill_folder=None))
 
 
-_MATERIAL_FILE = TypeAdapter(_MaterialFile)
-
-
-def gathered_text(gathered: GatheredMaterial) -> str:
-    """The material as it is saved in the run folder."""
-    material = gathered.material
-    saved = _MaterialFile(
-        task=material.task,
-        examples=material.examples,
-        digest=material.digest,
-        documents=material.documents,
-        sources=gathered.sources,
-        trace_digest=gathered.trace_digest,
-        redacted=gathered.redacted,
-        notes=gathered.notes,
-        wish=gathered.wish,
-        comments=material.comments,
-    )
-    return record_text(_MATERIAL_FILE, saved)
-
-
-def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | None) -> GatheredMaterial:
+def read_material(text: bytes, *, previous: Path | None, skill_folder: Path | None) -> Material:
     """The saved material; the skill is read from its copy in the run folder, since the original may have changed."""
     try:
-        saved = _MATERIAL_FILE.validate_json(text)
+        saved = _MATERIAL.validate_json(text)
     except ValidationError as error:
         raise EngineError(
             f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run"
         ) from None
-    material = Material(
-        task=saved.task,
-        examples=saved.examples,
-        digest=saved.digest,
-        documents=saved.documents,
-        comments=saved.comments,
-    )
-    if previous is not None:
-        material = replace(material, skill=read_draft(previous))
-    return GatheredMaterial(
-        material=material,
-        skill_folder=skill_folder,
-        sources=saved.sources,
-        trace_digest=saved.trace_digest,
-        redacted=saved.redacted,
-        notes=saved.notes,
-        wish=saved.wish,
-    )
+    return replace(saved, skill=None if previous is None else read_draft(previous), skill_folder=skill_folder)

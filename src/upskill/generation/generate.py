@@ -50,9 +50,10 @@ from upskill.generation.files import (
     create_teaching_run,
     read_teaching_run,
 )
-from upskill.generation.gathering import GatheredMaterial, gathered_text, read_gathered
+from upskill.generation.gathering import material_record, read_material
 from upskill.generation.generated import GenerateResult
 from upskill.generation.handoff import asking_in, handoff_folder, handoff_status
+from upskill.generation.material import Material
 from upskill.generation.order import (
     GenerateOrder,
     Target,
@@ -107,25 +108,25 @@ def generate(
     progress.generate_planned(plan.lines)
     if plan.is_much and not confirm(plan):
         raise UsageError("nothing was run, nothing was spent")
-    inputs, gathered = plan.inputs, plan.inputs.gathered
-    folder = create_teaching_run(settings.place("runs_dir"), about=_about(gathered))
+    inputs, material = plan.inputs, plan.inputs.material
+    folder = create_teaching_run(settings.place("runs_dir"), about=_about(material))
     # They may have been edited while a person thought about the price: what is improved is what is saved now.
     own: tuple[Case, ...] = ()
     if not inputs.order.description_only:
-        own = read_own_cases(inputs.order, gathered.skill_folder, judge=True, feedback=inputs.feedback)
-    if gathered.skill_folder is not None and gathered.material.skill is not None:
-        previous = folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
-        gathered = replace(gathered, material=replace(gathered.material, skill=read_draft(previous)))
+        own = read_own_cases(inputs.order, material.skill_folder, judge=True, feedback=inputs.feedback)
+    if material.skill_folder is not None and material.skill is not None:
+        previous = folder.keep_previous(material.skill_folder, name=material.skill.name)
+        material = replace(material, skill=read_draft(previous))
     if inputs.feedback is not None and inputs.target.in_place:
         inputs.feedback.record_retired()
     if own:
         write_case_file(folder.path / OWN_CASES_FILE, own)
     if inputs.prompts:
         keep_prompts(folder, inputs.prompts)
-    folder.save(MATERIAL_FILE, gathered_text(gathered))
+    folder.save(MATERIAL_FILE, material_record(material))
     if inputs.profile is not None:
         folder.save(PROFILE, record_text(PROFILE_RECORD, inputs.profile))
-    inputs = replace(inputs, gathered=gathered, own_cases=_saved_own_cases(folder))
+    inputs = replace(inputs, material=material, own_cases=_saved_own_cases(folder))
     record = folder.sealed(_first_record(inputs))
     folder.write_record(record)
     return _run_stages(folder, record, inputs, progress, accept)
@@ -204,7 +205,7 @@ def resume_generate(
     text = folder.saved(MATERIAL_FILE)
     if text is None:
         raise UsageError(f"{run}: ended before anything was read or spent", hint="start a new run")
-    gathered = read_gathered(text, previous=folder.previous, skill_folder=skill)
+    material = read_material(text, previous=folder.previous, skill_folder=skill)
     roles = roles_for(settings, evaluate=order.evaluate, announce=progress.announce)
     if (identity(roles.teacher), identity(roles.writer)) != (record.teacher, record.case_writer):
         raise UsageError(
@@ -215,7 +216,7 @@ def resume_generate(
     told = folder.saved(PROFILE)
     inputs = GenerateInputs(
         order=order,
-        gathered=gathered,
+        material=material,
         roles=roles,
         settings=settings,
         own_cases=_saved_own_cases(folder),
@@ -382,22 +383,22 @@ def _saved_own_cases(folder: TeachingFolder) -> tuple[Case, ...]:
     return read_case_file(path, check_problems=partial(checks.check_problems, judge=True)).cases
 
 
-def _about(gathered: GatheredMaterial) -> str:
-    skill = gathered.material.skill
-    return skill.name if skill is not None else " ".join(gathered.material.task.split())[:30]
+def _about(material: Material) -> str:
+    skill = material.skill
+    return skill.name if skill is not None else " ".join(material.task.split())[:30]
 
 
 def _first_record(inputs: GenerateInputs) -> TeachingRecord:
-    order, gathered, roles = inputs.order, inputs.gathered, inputs.roles
+    order, material, roles = inputs.order, inputs.material, inputs.roles
     return TeachingRecord(
         started_at=now(),
         versions=versions(),
         # The task as it is sent: a person may have typed a secret into it.
-        order=order_json(replace(order, task=gathered.material.task if order.task else None, examples=())),
+        order=order_json(replace(order, task=material.task if order.task else None, examples=())),
         teacher=identity(roles.teacher) or "",
         case_writer=identity(roles.writer) or "",
         students=tuple(identity(student) or "" for student in roles.students),
         questions=QUESTIONS,
         settings=settings_record(inputs.settings),
-        notes=(*roles.untyped, *gathered.notes),
+        notes=(*roles.untyped, *material.notes),
     )

@@ -6,6 +6,7 @@ Each piece is quoted under the name by which it can be cited.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from upskill.core.models import Ask
@@ -79,6 +80,17 @@ class Material:
     """The skill that is to be improved."""
     comments: tuple[CommentedAnswer, ...] = ()
     """What a person said of answers on learn cases. Only who changes the skill is shown them, not who writes cases."""
+    skill_folder: Path | None = None
+    """Where the skill that is to be improved lies."""
+    sources: tuple[str, ...] = ()
+    trace_digest: str | None = None
+    """The SHA-256 of the digest of the traces."""
+    redacted: int = 0
+    """How many secrets were taken out."""
+    notes: tuple[str, ...] = ()
+    """For a person."""
+    wish: str | None = None
+    """What to improve, in the person's words; `None` where the skill is new, or nothing was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,8 +100,6 @@ class Assignment:
     ask: Ask
     material: Material = Material(task="")
     lessons: tuple[Lesson, ...] = ()
-    wish: str | None = None
-    """What a person asked for, where an existing skill is improved."""
     window: int | None = None
     """Tokens of the teacher's context window, where it is known."""
     profile: StudentProfile | None = None

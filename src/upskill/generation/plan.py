@@ -24,8 +24,9 @@ from upskill.generation.draft import Draft
 from upskill.generation.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.generation.facts import plan_calls, read_plan_file
 from upskill.generation.feedback import AppliedFeedback, apply_feedback, with_comments
-from upskill.generation.gathering import GatheredMaterial, gather, skill_in
+from upskill.generation.gathering import gather, skill_in
 from upskill.generation.lessons import lesson_calls
+from upskill.generation.material import Material
 from upskill.generation.order import (
     GenerateOrder,
     Roles,
@@ -51,7 +52,7 @@ class GenerateInputs:
     """What the stages of a `generate` work from."""
 
     order: GenerateOrder
-    gathered: GatheredMaterial
+    material: Material
     roles: Roles
     settings: ResolvedSettings
     own_cases: tuple[Case, ...]
@@ -71,7 +72,7 @@ class GenerateInputs:
         """
         if self.order.case_file is not None or not self.order.counts.total or self.order.description_only:
             return False
-        return self.gathered.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
+        return self.material.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
 
     def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """Of these cases, those beside which a teacher writes others: what a person wrote, or commented on."""
@@ -84,12 +85,12 @@ class GenerateInputs:
     @property
     def _commented(self) -> frozenset[str]:
         """Ids of cases with a comment that is used; held-out ones are none of them, unless they were retired."""
-        return frozenset(one.case_id for one in self.gathered.material.comments)
+        return frozenset(one.case_id for one in self.material.comments)
 
     @property
     def drafts(self) -> bool:
         """Whether a draft is written: of a new skill, or of an old one if there is more to learn from than failures."""
-        material = self.gathered.material
+        material = self.material
         more = bool(material.digest or material.documents or material.examples)
         return material.skill is None or more or not self.order.evaluate or not self.order.counts.learn
 
@@ -100,7 +101,7 @@ class GenerateInputs:
     @property
     def old(self) -> Draft | None:
         """The skill that is improved; `None` for a new one."""
-        skill = self.gathered.material.skill
+        skill = self.material.skill
         return None if skill is None else self.named(skill)
 
     def named(self, draft: Draft) -> Draft:
@@ -156,9 +157,9 @@ class GeneratePlan:
         if self.inputs.profile is not None:
             lines += profile_lines(self.inputs.profile, self.inputs.settings)
         lines += self.shares
-        if self.inputs.gathered.redacted:
-            lines.append(f"  {count(self.inputs.gathered.redacted, 'secret')} removed from the material")
-        notes = (*self.inputs.gathered.notes, *roles.teacher_served.notes, *roles.missing_notes)
+        if self.inputs.material.redacted:
+            lines.append(f"  {count(self.inputs.material.redacted, 'secret')} removed from the material")
+        notes = (*self.inputs.material.notes, *roles.teacher_served.notes, *roles.missing_notes)
         return (*lines, *(f"  note: {note}" for note in dict.fromkeys(notes)))
 
     def as_json(self) -> dict[str, Json]:
@@ -166,7 +167,7 @@ class GeneratePlan:
         estimate = self.estimate
         return {
             "schema": "upskill.generate-plan/1",
-            "task": self.inputs.gathered.material.task,
+            "task": self.inputs.material.task,
             "teacher": {"name": self.inputs.roles.teacher.name, "model": self.inputs.roles.teacher.model},
             "case_writer": {"name": self.inputs.roles.writer.name, "model": self.inputs.roles.writer.model},
             "students": [one.name for one in self.inputs.roles.students] if self.inputs.order.evaluate else [],
@@ -175,7 +176,7 @@ class GeneratePlan:
             "teacher_share": estimate.teacher.as_json(),
             "student_share": None if estimate.students is None else estimate.students.as_json(),
             "cap": estimate.cap,
-            "notes": [*self.inputs.roles.untyped, *self.inputs.gathered.notes],
+            "notes": [*self.inputs.roles.untyped, *self.inputs.material.notes],
             "missing_keys": list(self.inputs.roles.missing_keys),
         }
 
@@ -212,7 +213,7 @@ def plan_generate(
             hint="remove --no-eval, or name another folder for the new version with -o",
         )
     own = read_own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate, feedback=feedback)
-    gathered = gather(
+    material = gather(
         order.task,
         examples=order.examples,
         sources=order.sources,
@@ -222,7 +223,7 @@ def plan_generate(
         piped=piped,
     )
     if feedback is not None:
-        gathered = with_comments(gathered, feedback)
+        material = with_comments(material, feedback)
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
     roles = roles_for(settings, evaluate=order.evaluate, announce=progress.announce, needs_keys=needs_keys)
@@ -230,7 +231,7 @@ def plan_generate(
         order=replace(
             order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file
         ),
-        gathered=gathered,
+        material=material,
         roles=roles,
         settings=recorded_cap(settings, roles),
         own_cases=own,
@@ -257,7 +258,7 @@ def first_profile(inputs: GenerateInputs) -> StudentProfile:
     harness = choose_harness(values.harness, final) if final else values.harness
     count = counter_for(served)
     profile = build_profile(served, values, harness=harness, count=count, cases=final)
-    require_room_for_old(inputs.gathered.material.skill, profile, count)
+    require_room_for_old(inputs.material.skill, profile, count)
     return profile
 
 
@@ -268,7 +269,7 @@ def _check_plan_file(inputs: GenerateInputs) -> None:
         return
     if not inputs.writes_cases:
         raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="remove --plan")
-    read_plan_file(file, inputs.gathered.material, inputs.order.counts)
+    read_plan_file(file, inputs.material, inputs.order.counts)
 
 
 def _with_enough_held_out(inputs: GenerateInputs) -> GenerateInputs:
@@ -280,7 +281,7 @@ def _with_enough_held_out(inputs: GenerateInputs) -> GenerateInputs:
     if not left:
         raise UsageError("every case is a practice case: no held-out case is left to test a new version", hint=more)
     note = f"only {count(left, 'held-out case')} left to test a new version: {more}"
-    return replace(inputs, gathered=replace(inputs.gathered, notes=(*inputs.gathered.notes, note)))
+    return replace(inputs, material=replace(inputs.material, notes=(*inputs.material.notes, note)))
 
 
 def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
@@ -289,7 +290,7 @@ def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> TeachingEstimate:
-    order, material, roles = inputs.order, inputs.gathered.material, inputs.roles
+    order, material, roles = inputs.order, inputs.material, inputs.roles
     teaching = TeachingWorkload(
         material=material,
         counts=_counts(inputs),
@@ -318,7 +319,7 @@ def _plan_questions(inputs: GenerateInputs) -> int:
     file = inputs.order.plan_file
     if not inputs.writes_cases or (file is not None and Path(file).exists()):
         return 0
-    return plan_calls(inputs.gathered.material, window=inputs.roles.writer_served.window)
+    return plan_calls(inputs.material, window=inputs.roles.writer_served.window)
 
 
 def _counts(inputs: GenerateInputs) -> CaseCounts:

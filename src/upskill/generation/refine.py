@@ -190,7 +190,7 @@ def refine(
     loop = _Loop(
         cases=tuple(cases),
         measure=measure,
-        asked_for=assignment.wish is not None or proposed is not None or commented,
+        asked_for=assignment.material.wish is not None or proposed is not None or commented,
         profile=profile,
         count=assignment.count,
         on_attempt=on_attempt,

@@ -154,7 +154,7 @@ def revise(
         if value.get("drop_first"):
             edited = replace(edited, draft=replace(edited.draft, expendable=tuple(value["drop_first"])))
         broken = draft_problems(edited.draft, before=draft, clean=clean, sized=False)
-        if assignment.wish is None:
+        if assignment.material.wish is None:
             broken += _lost_facts(draft, edited.draft)
         if not broken and not edited.problems:
             return edited
@@ -219,7 +219,7 @@ def _message(draft: Draft, failures: Sequence[Failure], assignment: Assignment, 
     return prompt(
         "revise",
         skill=draft.name,
-        wish=_asked_for(assignment.wish, assignment.material.comments, most=left // 4),
+        wish=_asked_for(assignment.material.wish, assignment.material.comments, most=left // 4),
         files=files,
         failures=failed,
         lessons=taught,

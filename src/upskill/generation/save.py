@@ -44,7 +44,7 @@ def save_draft(
     `copy` is the copy of the draft in the run folder.
     """
     inputs, previous = state.inputs, state.previous
-    old = inputs.gathered.skill_folder
+    old = inputs.material.skill_folder
     if not inputs.target.in_place or old is None or previous is None:
         folder = inputs.target.for_name(draft.name)
         return folder, save_new(folder, draft, meta, cases, copy=copy)
@@ -137,7 +137,7 @@ def save_description(state: Teaching, description: str, meta: SkillMeta, *, copy
     `copy` is the skill with the new description in the run folder.
     Raises where the skill changed meanwhile, or a folder is in the way.
     """
-    old, target, previous = state.inputs.gathered.skill_folder, state.inputs.target, state.previous
+    old, target, previous = state.inputs.material.skill_folder, state.inputs.target, state.previous
     place = old if target.in_place and old is not None else target.for_name(copy.name)
     known = {read_skill(one).digest for one in (copy, previous) if one is not None}
     new = read_skill(copy).digest
@@ -186,18 +186,18 @@ def provenance_of(state: Teaching, proof: Proof | None, claims: Sequence[Student
     """The provenance of a skill, what was measured, and each use of held-out cases."""
     inputs, before, old = state.inputs, _meta_before(state), _old_digest(state)
     held_out, proven = ((), False) if proof is None else (proof.held_out, proof.proven)
-    gathered, roles = inputs.gathered, inputs.roles
+    material, roles = inputs.material, inputs.roles
     measured = tuple(_measured(claim, roles, proof) for claim in claims)
     kept = _still_known(before, measured, version=old)
-    first_task = before.provenance.task if before.provenance is not None else gathered.material.task
+    first_task = before.provenance.task if before.provenance is not None else material.task
     return SkillMeta(
         status=worst_of(tuple(one.status for one in kept or claims)),
         provenance=_provenance(
             state,
-            task=first_task if gathered.wish is not None else gathered.material.task,
+            task=first_task if material.wish is not None else material.task,
             case_writer=(identity(roles.writer) or "") if inputs.writes_cases else None,
-            trace_digest=gathered.trace_digest,
-            improved_for=gathered.wish,
+            trace_digest=material.trace_digest,
+            improved_for=material.wish,
             aptitude=() if state.profile is None else state.profile.aptitudes,
         ),
         measured=(*measured, *kept),
@@ -213,7 +213,7 @@ def described_meta(state: Teaching, held_out: tuple[str, ...], *, proven: bool) 
         before,
         provenance=_provenance(
             state,
-            task=known.task if known is not None else state.inputs.gathered.material.task,
+            task=known.task if known is not None else state.inputs.material.task,
             case_writer=None if known is None else known.case_writer,
             improved_for=IMPROVED_FOR,
             aptitude=() if known is None else known.aptitude,
@@ -224,7 +224,7 @@ def described_meta(state: Teaching, held_out: tuple[str, ...], *, proven: bool) 
 
 
 def _meta_before(state: Teaching) -> SkillMeta:
-    skill = state.inputs.gathered.skill_folder
+    skill = state.inputs.material.skill_folder
     return read_meta(skill) if skill is not None and skill.is_dir() else SkillMeta()
 
 
@@ -254,7 +254,7 @@ def _provenance(
         teacher=teacher.name,
         teacher_model=identity(teacher) or "",
         case_writer=case_writer,
-        sources=state.inputs.gathered.sources,
+        sources=state.inputs.material.sources,
         trace_digest=trace_digest,
         versions=state.record.versions,
         started_at=state.record.started_at,

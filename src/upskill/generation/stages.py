@@ -74,7 +74,7 @@ def run_stages(state: Teaching) -> GenerateResult:
     inputs, roles = state.inputs, state.inputs.roles
     ask = asks(state, roles.teacher, roles.teacher_served)
     state.progress.stage_begun(f"Generating skill with {unique_names([roles.teacher.name])[0]}...")
-    for line in material_notes(inputs.gathered.material):
+    for line in material_notes(inputs.material):
         state.note(line)
     cases = bring_cases(state, ask if roles.writer == roles.teacher else asks(state, roles.writer, roles.writer_served))
     ask = state.search.watching(ask)
@@ -124,7 +124,7 @@ def bring_cases(state: Teaching, ask: Ask) -> tuple[Case, ...]:
 
 def _written(state: Teaching, ask: Ask, by_hand: Sequence[Case]) -> tuple[Case, ...]:
     """Cases that a teacher writes from a plan of facts, and those of a person."""
-    order, material = state.inputs.order, state.inputs.gathered.material
+    order, material = state.inputs.order, state.inputs.material
     window = state.inputs.roles.writer_served.window
     plan = plan_of_run(
         state.folder,
@@ -198,9 +198,9 @@ def _nothing_to_fix(state: Teaching, old: Draft, cases: Sequence[Case], measure:
     Nobody is asked where a person said what to change, commented on answers or set `anyway`, nor in a run that went
     further before it was resumed.
     """
-    inputs, gathered = state.inputs, state.inputs.gathered
+    inputs, material = state.inputs, state.inputs.material
     learn = [case for case in cases if case.use == "learn"]
-    asked_for = gathered.wish is not None or bool(gathered.material.comments)
+    asked_for = material.wish is not None or bool(material.comments)
     went_on = (state.folder.stage("learn-1").path / RUN_FILE).exists()
     if not learn or asked_for or went_on or inputs.settings.values.anyway:
         return None
@@ -214,7 +214,7 @@ def _nothing_to_fix(state: Teaching, old: Draft, cases: Sequence[Case], measure:
 
 def _advice(state: Teaching) -> str:
     """What would give the teacher something to learn from, with the commands."""
-    skill = quote(shown_path(state.inputs.gathered.skill_folder or Path()))
+    skill = quote(shown_path(state.inputs.material.skill_folder or Path()))
     ways = [
         f"harder cases (`upskill cases write {skill} -o harder.json`, then `-t harder.json`)",
         "a weaker model (`--eval-model`)",
@@ -253,8 +253,7 @@ def _draft(state: Teaching, ask: Ask, cases: Sequence[Case]) -> tuple[Assignment
     inputs = state.inputs
     assignment = Assignment(
         ask=ask,
-        material=inputs.gathered.material,
-        wish=inputs.gathered.wish,
+        material=inputs.material,
         window=inputs.roles.teacher_served.window,
         profile=state.profile,
         count=state.count,

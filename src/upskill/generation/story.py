@@ -45,8 +45,9 @@ from upskill.generation.files import (
     shown_path,
     shown_skill,
 )
-from upskill.generation.gathering import GatheredMaterial, read_gathered
+from upskill.generation.gathering import read_material
 from upskill.generation.generated import AttemptSummary
+from upskill.generation.material import Material
 from upskill.generation.plan import uses_of
 from upskill.generation.words import MOST_REASON, on_held_out_cases
 from upskill.redaction import redactor_from
@@ -289,7 +290,7 @@ class StoryReader:
 
     def story(self, evaluation: Evaluation | None) -> TeachingStory:
         """How the skill came about; `evaluation` is that on held-out cases."""
-        record, results, gathered = self._record, self._results, self._gathered
+        record, results, material = self._record, self._results, self._material
         attempts = tuple(map(self._attempt, self._summaries()))
         cases = self._cases()
         teacher = (results.teacher if results is not None else None) or record.teacher
@@ -298,15 +299,15 @@ class StoryReader:
         stopped = self._refining.stopped or (None if results is None else results.refined)
         best, previous = self._best_draft(), self._previous
         return TeachingStory(
-            task=str(record.order.get("task") or "") if gathered is None else gathered.material.task,
-            wish=None if gathered is None else gathered.wish,
+            task=str(record.order.get("task") or "") if material is None else material.task,
+            wish=None if material is None else material.wish,
             outcome=self.outcome,
             decision=self._decision,
             teacher=unique_names([teacher])[0],
             next_step=self._next_step(evaluation),
             case_writer=wrote if cases is None or cases.own < cases.total else None,
-            material=() if gathered is None else tuple(_items(gathered, self._text(previous))),
-            redacted=0 if gathered is None else gathered.redacted,
+            material=() if material is None else tuple(_items(material, self._text(previous))),
+            redacted=0 if material is None else material.redacted,
             cases=cases,
             before=before,
             attempts=attempts,
@@ -392,9 +393,9 @@ class StoryReader:
         return self._tried("the results in generate.json", lambda: _RESULTS.validate_python(found))
 
     @cached_property
-    def _gathered(self) -> GatheredMaterial | None:
+    def _material(self) -> Material | None:
         """What was read, without the skill that is improved."""
-        return self._parsed(MATERIAL_FILE, lambda text: read_gathered(text, previous=None, skill_folder=None))
+        return self._parsed(MATERIAL_FILE, lambda text: read_material(text, previous=None, skill_folder=None))
 
     @cached_property
     def _refining(self) -> RefiningRecord:
@@ -559,12 +560,11 @@ def _named_texts(text: SkillText) -> dict[str, str]:
     return {"description": text.description, SKILL_FILE: body, **files}
 
 
-def _items(gathered: GatheredMaterial, previous: SkillText | None) -> Iterator[MaterialItem]:
-    material = gathered.material
+def _items(material: Material, previous: SkillText | None) -> Iterator[MaterialItem]:
     if (digest := material.digest) is not None:
         left_out = f", {len(digest.left_out)} did not fit" if digest.left_out else ""
         size = f"~{digest.tokens:,} tokens, {count(len(digest.kept), 'finding')}{left_out}"
-        yield MaterialItem(kind="recorded session", name=_recordings(gathered, previous), size=size)
+        yield MaterialItem(kind="recorded session", name=_recordings(material, previous), size=size)
     for document in material.documents:
         yield MaterialItem(kind="document", name=document.name, size=f"{len(document.text):,} characters")
     if material.examples:
@@ -574,10 +574,10 @@ def _items(gathered: GatheredMaterial, previous: SkillText | None) -> Iterator[M
         yield MaterialItem(kind="skill", name=previous.name, size=f"~{previous.tokens:,} tokens")
 
 
-def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
+def _recordings(material: Material, previous: SkillText | None) -> str:
     """The sources that are neither documents nor the skill. A repository may be listed here beside its files."""
-    others = {one.name for one in gathered.material.documents} | ({previous.name} if previous is not None else set())
-    names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in others]
+    others = {one.name for one in material.documents} | ({previous.name} if previous is not None else set())
+    names = [name for source in material.sources if (name := PurePosixPath(source).name) not in others]
     return ", ".join(names) or "a session"
 
 

@@ -272,7 +272,7 @@ def begin(
         client=client,
         spending=PriorSpending(folder, client),
         redactor=redactor_from(os.environ),
-        notes=list(inputs.gathered.notes),
+        notes=list(inputs.material.notes),
         profile=inputs.profile,
         count=counter_for(inputs.roles.served) if inputs.profile is not None else estimate_tokens,
     )
@@ -296,7 +296,7 @@ def earlier_uses(state: Teaching, held_out: tuple[str, ...], *, noun: str) -> tu
     This one is recorded before anything is bought, since each look spends error. Exchanging one does not begin again at
     the first level.
     """
-    skill = state.inputs.gathered.skill_folder
+    skill = state.inputs.material.skill_folder
     if skill is None or not skill.is_dir() or not held_out:
         return ()
     run = state.folder.path.name

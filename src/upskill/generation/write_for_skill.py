@@ -147,8 +147,8 @@ def plan_writing(
     material = Material(task="")
     notes: tuple[str, ...] = ()
     if isinstance(order, CasesOrder):
-        gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
-        material, notes = gathered.material, (*gathered.notes, *served.notes)
+        material = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
+        notes = (*material.notes, *served.notes)
         estimate = _cases_estimate(order, material, writer, served, settings)
     else:
         estimate = _triggers_estimate(skill, order.counts, writer)

@@ -21,7 +21,7 @@ from upskill.generation.files import (
     create_teaching_run,
     read_teaching_run,
 )
-from upskill.generation.gathering import GatheredMaterial, gathered_text
+from upskill.generation.gathering import material_record
 from upskill.generation.generated import AttemptSummary, FailedAnswer, StudentScore
 from upskill.generation.material import Document, Material
 from upskill.generation.story import GenerateReport, check_words, keep_generate_report, read_generate_report
@@ -83,12 +83,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeachingFolder:
     folder.write_attempts(RefiningRecord(attempts=(first, second), stopped="every practice case passes"))
     cases = (_case("c1", "learn", "Port?"), _case("c2", "learn", "Log?"), _case("h1", "held-out", HELD_OUT_PROMPT))
     folder.write_cases(cases)
-    gathered = GatheredMaterial(
-        material=Material(task="read gauges", documents=(Document(name="notes.md", text="x" * 80),)),
+    material = Material(
+        task="read gauges",
+        documents=(Document(name="notes.md", text="x" * 80),),
         sources=("notes.md", "skills/quarn"),
         redacted=2,
     )
-    folder.save("material.json", gathered_text(gathered))
+    folder.save("material.json", material_record(material))
     folder.write_record(replace(RECORD, results=RESULTS))
     return folder
 

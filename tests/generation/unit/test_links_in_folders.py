@@ -44,5 +44,5 @@ def test_no_link_out_of_a_repository_is_learned_from(folder: Path, tmp_path: Pat
         gather("a task", sources=[str(folder)], folder=folder, environment={})
     (folder / "README.md").write_text("# How it works\n\nIt works.\n")
     gathered = gather("a task", sources=[str(folder)], folder=folder, environment={})
-    assert [document.name for document in gathered.material.documents] == ["README.md"]
+    assert [document.name for document in gathered.documents] == ["README.md"]
     shutil.rmtree(folder)

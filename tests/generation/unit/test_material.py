@@ -10,7 +10,7 @@ import pytest
 
 from upskill.errors import EngineError, UsageError
 from upskill.generation import gathering
-from upskill.generation.gathering import gather, gathered_text, read_gathered
+from upskill.generation.gathering import gather, material_record, read_material
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -31,11 +31,11 @@ def test_a_text_is_a_recording_and_another_file_a_document(tmp_path: Path) -> No
     (tmp_path / "long.md").write_text("# Session\n\n" + "It failed.\n\nThen `make` passed.\n" * 3_000)
     sources = [str(tmp_path / name) for name in ("trace.md", "page.html", "table.json", "guide.md", "long.md")]
     gathered = gather("read gauges", sources=sources, folder=tmp_path, environment={})
-    assert gathered.material.digest is not None
-    assert [document.name for document in gathered.material.documents] == ["page.html", "table.json", "guide.md"]
-    assert SECRET not in gathered_text(gathered)
+    assert gathered.digest is not None
+    assert [document.name for document in gathered.documents] == ["page.html", "table.json", "guide.md"]
+    assert SECRET not in material_record(gathered)
     assert gathered.redacted == 1
-    again = read_gathered(gathered_text(gathered).encode(), previous=None, skill_folder=None)
+    again = read_material(material_record(gathered).encode(), previous=None, skill_folder=None)
     assert again == gathered, "going on with a run begins with the very same material"
 
 
@@ -44,9 +44,9 @@ def test_a_template_is_read_as_the_text_that_it_is(tmp_path: Path) -> None:
     (tmp_path / "page.j2").write_text("{% extends 'base' %}\n<p>Use port 7413.</p>\n")
     sources = [str(tmp_path / "release.md"), str(tmp_path / "page.j2")]
     gathered = gather("release", sources=sources, folder=tmp_path, environment={})
-    assert gathered.material.digest is not None
-    assert "quayctl tag" in gathered.material.digest.text
-    assert [document.name for document in gathered.material.documents] == ["page.j2"]
+    assert gathered.digest is not None
+    assert "quayctl tag" in gathered.digest.text
+    assert [document.name for document in gathered.documents] == ["page.j2"]
 
 
 def test_of_a_repository_the_prose_comes_first_and_what_is_hidden_is_not_read(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_of_a_repository_the_prose_comes_first_and_what_is_hidden_is_not_read(tm
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).write_text(text)
     gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
-    assert [one.name for one in gathered.material.documents] == ["README.md", "docs/use.md", "src/a.py"]
+    assert [one.name for one in gathered.documents] == ["README.md", "docs/use.md", "src/a.py"]
 
 
 def test_of_a_large_repository_the_prose_still_comes_first_and_the_rest_is_counted(
@@ -76,7 +76,7 @@ def test_of_a_large_repository_the_prose_still_comes_first_and_the_rest_is_count
         (repository / "a" / f"{number}.py").write_text("x = 1\n" * 20_000)
     (repository / "README.md").write_text("Read me.")
     gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
-    assert gathered.material.documents[0].name == "README.md"
+    assert gathered.documents[0].name == "README.md"
     assert any("total size limit" in note for note in gathered.notes)
     assert not any("more than 40" in note for note in gathered.notes)
     (repository / "one-more.py").write_text("x")
@@ -91,25 +91,25 @@ def test_a_folder_of_recordings_is_no_repository(tmp_path: Path) -> None:
     chat = [{"role": "user", "content": "Build it."}, {"role": "assistant", "content": "Built."}]
     (folder / "one.jsonl").write_text("".join(json.dumps(line) + "\n" for line in chat))
     gathered = gather("build", sources=[str(folder)], folder=tmp_path, environment={})
-    assert gathered.material.digest is not None
-    assert gathered.material.documents == ()
+    assert gathered.digest is not None
+    assert gathered.documents == ()
 
 
 def test_the_task_of_a_skill_is_what_it_was_made_for_or_what_it_says_of_itself(tmp_path: Path) -> None:
     provenance = {"task": "read tide gauges", "teacher": "opus", "teacher_model": "x"}
     made = _skill(tmp_path / "a" / "gauge", meta={"format": "upskill.skill/1", "provenance": provenance})
     plain = _skill(tmp_path / "b" / "gauge")
-    assert gather(None, sources=[str(made)], folder=tmp_path, environment={}).material.task == "read tide gauges"
+    assert gather(None, sources=[str(made)], folder=tmp_path, environment={}).task == "read tide gauges"
     found = gather(None, sources=[str(plain / "SKILL.md")], folder=tmp_path, environment={})
-    assert found.material.task == "Reads tide gauges."
+    assert found.task == "Reads tide gauges."
     assert found.wish is None
-    assert found.material.skill is not None
+    assert found.skill is not None
     assert gather("be brief", sources=[str(plain)], folder=tmp_path, environment={}).wish == "be brief"
 
 
 def test_secrets_in_the_task_and_the_examples_go(tmp_path: Path) -> None:
     gathered = gather(f"deploy with {SECRET}", examples=[f"push {SECRET}"], folder=tmp_path, environment={})
-    assert SECRET not in gathered_text(gathered)
+    assert SECRET not in material_record(gathered)
     assert gathered.redacted == 2
 
 
@@ -125,15 +125,15 @@ def test_what_is_not_utf8_is_kept_and_sent_with_question_marks(tmp_path: Path) -
     gathered = gather(
         "read caf\udce9", examples=["half \ud83d"], sources=[str(tmp_path / "caf\udce9.html")], folder=tmp_path
     )
-    (document,) = gathered.material.documents
-    assert (gathered.material.task, document.name) == ("read caf?", "caf?.html")
-    assert read_gathered(gathered_text(gathered).encode(), previous=None, skill_folder=None) == gathered
+    (document,) = gathered.documents
+    assert (gathered.task, document.name) == ("read caf?", "caf?.html")
+    assert read_material(material_record(gathered).encode(), previous=None, skill_folder=None) == gathered
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"task": 1}', b"\xff"])
 def test_damaged_material_is_told_as_such(text: bytes) -> None:
     with pytest.raises(EngineError, match="material of this run cannot be read"):
-        read_gathered(text, previous=None, skill_folder=None)
+        read_material(text, previous=None, skill_folder=None)
 
 
 def _repository_with_cases(folder: Path) -> Path:
@@ -167,9 +167,9 @@ def test_cases_that_lie_in_a_repository_are_not_shown_to_a_teacher(tmp_path: Pat
     skill, unseen = repository / "skills" / "gauge", [repository / "own.json", repository / "facts.json"]
     sources = [str(skill), str(repository)]
     gathered = gather("improve it", sources=sources, folder=tmp_path, unseen=unseen, environment={})
-    names = {one.name for one in gathered.material.documents}
+    names = {one.name for one in gathered.documents}
     assert names == {"README.md", "evals/notes.md", "skills/gauge/SKILL.md"}
-    assert "held out" not in gathered_text(gathered)
+    assert "held out" not in material_record(gathered)
 
 
 def test_a_file_of_cases_is_not_learned_from_as_well(tmp_path: Path) -> None:
@@ -189,4 +189,4 @@ def test_a_pipe_in_a_repository_is_not_waited_for(tmp_path: Path) -> None:
     late.start()
     gathered = gather("x", sources=[str(repository)], folder=tmp_path, environment={})
     late.cancel()
-    assert [one.name for one in gathered.material.documents] == ["README.md"]
+    assert [one.name for one in gathered.documents] == ["README.md"]
