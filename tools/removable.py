@@ -1,7 +1,8 @@
 """Removes a feature from a copy of the repository and runs types, contracts, unit and command-line tests without it.
 
 `python -m tools.removable trigger`: a feature is its folder, its tests, its pages and its lines in the table of
-commands or of harnesses. Whatever breaks without it depends on it. Ends with 1 where anything did.
+commands or of harnesses. Other pages lose their links to its pages and the lines that type its commands. Whatever
+breaks without it depends on it. Ends with 1 where anything did.
 """
 
 import re
@@ -55,6 +56,17 @@ def remove(feature: Feature, root: Path) -> None:
         *feature.lines,
     ):
         _drop_lines(root / file, pattern)
+    commands = re.findall(
+        rf'"([a-z]+)": \("{feature.name}\.', (ROOT / "src/upskill/cli.py").read_text(encoding="utf-8")
+    )
+    typed = rf"^(\$ )?(UPSKILL_\S+ )*upskill ({'|'.join(commands)})\b" if commands else "$^"
+    for page in (*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("benchmarks/**/*.md")):
+        _drop_lines(page, typed)
+        text = page.read_text(encoding="utf-8")
+        for link, label, target in re.findall(r"(\[([^\]]*)\]\(([^)#]+)[^)]*\))", text):
+            if "://" not in target and not (page.parent / target).exists():
+                text = text.replace(link, label)
+        page.write_text(text, encoding="utf-8")
     contract = root / "pyproject.toml"
     text = contract.read_text(encoding="utf-8")
     text = re.sub(rf"\b{feature.name} \| | \| {feature.name}\b", "", text)
@@ -72,6 +84,9 @@ def check(root: Path) -> list[str]:
     python = ".venv/bin/python"
     subprocess.run(["make", "setup"], cwd=root, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([python, "-m", "tools.architecture_picture"], cwd=root, check=True)
+    (root / "build").mkdir(exist_ok=True)
+    for tools in ("agents", "pages", "gallery"):
+        (root / "build" / tools).symlink_to(ROOT / "build" / tools)
     folders = [str(path.relative_to(root)) for kind in ("unit", "cli") for path in sorted(root.glob(f"tests/*/{kind}"))]
     steps = {
         "types": [".venv/bin/mypy", "src"],

@@ -98,25 +98,10 @@ def test_skills_that_compete_are_named(upskill: Upskill, here: Path) -> None:
     (skills / "pdf" / "SKILL.md").write_text(
         "---\nname: pdf\ndescription: Merges several PDF files. Use when a user has PDF files.\n---\nRun `pdftk`.\n"
     )
-    measured = {
-        "scores": [
-            {"prompts": [{"should_load": True, "answers": 1, "loads": 0, "others": ["bad"]}] * 3
-             + [{"should_load": False, "answers": 1, "loads": 0, "others": ["pdf"]}]}
-        ]
-    }  # fmt: skip
-    run = here / "runs" / "2026-11-16-101112-trigger-good-abcd"
-    run.mkdir(parents=True)
-    record = {
-        "format": "upskill.trigger_run/1", "status": "finished", "started_at": "2026-11-16T10:11:12Z", "versions": {},
-        "skill_name": "good", "skill_digest": "0", "skill_source": "x", "prompt_source": "x", "harness": "agent",
-        "companies": ["among"], "students": ["m"], "repeats": 1, "results": measured,
-    }  # fmt: skip
-    (run / "trigger.json").write_text(json.dumps(record))
     done = upskill("lint", "skills/good", "--among", "skills", "--json")
     found = json.loads(done.stdout)["skills"][0]["findings"]
     assert [(one["rule"], one["excerpt"]) for one in found] == [
         ("competing-description", "good and pdf (skills/pdf): 100% alike, shared words: merges, pdf, several"),
-        ("loaded-instead", "good and bad (skills/bad): loaded for 3 prompts"),
     ]
     assert done.returncode == 0
 

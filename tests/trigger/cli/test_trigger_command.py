@@ -121,3 +121,28 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(upskill: Up
     assert "a model cannot load a skill" in chat.stderr
     assert "auto, agent, codex," in upskill("trigger", "--help").stdout
     assert upskill("trigger", SKILL.name, "--replace").returncode == 2
+
+
+def test_lint_names_the_skill_that_was_loaded_instead(upskill: Upskill, here: Path) -> None:
+    for name, does in (("good", "Merges PDF files"), ("bad", "Reads tide tables")):
+        folder = here / "skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {does}. Use when asked.\n---\nDo it.\n")
+    measured = {
+        "scores": [
+            {"prompts": [{"should_load": True, "answers": 1, "loads": 0, "others": ["bad"]}] * 3
+             + [{"should_load": False, "answers": 1, "loads": 0, "others": ["pdf"]}]}
+        ]
+    }  # fmt: skip
+    run = here / "runs" / "2026-11-16-101112-trigger-good-abcd"
+    run.mkdir(parents=True)
+    record = {
+        "format": "upskill.trigger_run/1", "status": "finished", "started_at": "2026-11-16T10:11:12Z", "versions": {},
+        "skill_name": "good", "skill_digest": "0", "skill_source": "x", "prompt_source": "x", "harness": "agent",
+        "companies": ["among"], "students": ["m"], "repeats": 1, "results": measured,
+    }  # fmt: skip
+    (run / "trigger.json").write_text(json.dumps(record))
+    done = upskill("lint", "skills/good", "--among", "skills", "--json")
+    found = json.loads(done.stdout)["skills"][0]["findings"]
+    instead = [one["excerpt"] for one in found if one["rule"] == "loaded-instead"]
+    assert instead == ["good and bad (skills/bad): loaded for 3 prompts"]
