@@ -35,7 +35,11 @@ FEATURES = {
             name="sweep",
             also=("deploy", "docs/how-to/sweep-many-skills.md", "benchmarks/*sweep*.py"),
         ),
-        Feature(name="share", also=("action", "docs/how-to/share-a-skill.md")),
+        Feature(
+            name="share",
+            also=("action", "docs/how-to/share-a-skill.md"),
+            lines=(("src/upskill/report/formats.py", r"render=_comment\b"),),
+        ),
         Feature(
             name="agents",
             also=("benchmarks/coding_agents.py", "benchmarks/agents.py"),

@@ -24,7 +24,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import BaseModel
 
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.retrying import current_call
@@ -234,6 +233,8 @@ class OwnKeys:
         """Replace the keys in every text within these values, in place: JSON, objects of the engine, exceptions."""
         if self._clean is None:
             return
+        from pydantic import BaseModel
+
         open_values: list[Any] = list(values)
         seen: set[int] = set()
         while open_values:  # not by recursion: a server decides how deep its answer is
