@@ -24,7 +24,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
-
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.retrying import current_call
 from upskill.core.nouns import Fault

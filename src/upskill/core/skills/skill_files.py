@@ -11,9 +11,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, NamedTuple
 
 from upskill.atomic_file import write_atomically
 from upskill.core.nouns import SkillFile
@@ -27,6 +25,9 @@ from upskill.core.nouns.skill import (
 )
 from upskill.core.nouns.text import on_one_line, whole_characters
 from upskill.errors import EngineError, SkillInvalid
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 MOST_RECORD_BYTES = 50_000_000
 MOST_LINE_BYTES = 100_000_000
@@ -302,7 +303,7 @@ def write_text(path: Path, text: str) -> None:
         raise EngineError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def first_problem(error: ValidationError) -> str:
+def first_problem(error: "ValidationError") -> str:
     """Where the first problem of a value is, and what it is."""
     first = error.errors()[0]
     return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
