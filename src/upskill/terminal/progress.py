@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
-from upskill.core.models import MeteredClient
+from upskill.core.models import Budget, MeteredClient, Spending
 from upskill.core.nouns import Arm, Errored, Interval, Skill, Trial, TrialPlan, harness_info
 from upskill.core.nouns.text import MINUS, count, points, printable
 from upskill.core.progress import RunProgress, Waiting
@@ -63,18 +63,6 @@ class LiveStudent:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LiveSpending:
-    """What was bought, and the caps; `None` where a price is unknown, or where there is no cap."""
-
-    cost: float | None
-    max_cost: float | None
-    calls: int
-    max_calls: int | None
-    tokens: int
-    max_tokens: int | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class LiveTable:
     """The whole evaluation at one moment."""
 
@@ -84,7 +72,8 @@ class LiveTable:
     seconds: float
     seconds_left: float | None
     """At most; `None` while nobody knows."""
-    spent: LiveSpending
+    spent: Spending
+    budget: Budget
     errored: int
     waiting: Waiting = Waiting()  # noqa: RUF009 - frozen
     with_sandbox: bool = False
@@ -179,15 +168,15 @@ def _status(now: LiveTable) -> Iterator[str]:
     yield f"  {clock(now.seconds)}"
     if not now.is_over and (waiting := waiting_words(now)):
         yield waiting
-    spent = now.spent
+    spent, most = now.spent, now.budget
     if spent.cost is None:
         yield "price unknown"
     else:
-        yield f"spent {dollars(spent.cost)}" + ("" if spent.max_cost is None else f" of at most ${spent.max_cost:,.2f}")
+        yield f"spent {dollars(spent.cost)}" + ("" if most.max_cost is None else f" of at most ${most.max_cost:,.2f}")
     if now.errored:
         yield f"{now.errored:,} errored"
-    yield f"{spent.calls:,}{'' if spent.max_calls is None else f' of at most {spent.max_calls:,}'} calls"
-    yield f"{spent.tokens:,}{'' if spent.max_tokens is None else f' of at most {spent.max_tokens:,}'} tokens"
+    yield f"{spent.calls:,}{'' if most.max_calls is None else f' of at most {most.max_calls:,}'} calls"
+    yield f"{spent.tokens:,}{'' if most.max_total_tokens is None else f' of at most {most.max_total_tokens:,}'} tokens"
 
 
 def waiting_words(now: LiveTable) -> str:
@@ -341,7 +330,8 @@ class Figures:
             students=tuple(self._student(student.name) for student in self._plan.students),
             seconds=seconds,
             seconds_left=self._seconds_left(seconds),
-            spent=self._spent(),
+            spent=Spending() if self._client is None else self._client.spent,
+            budget=Budget() if self._client is None else self._client.budget,
             errored=self._errored,
             waiting=Waiting() if self._client is None else self._client.waiting(),
             with_sandbox=harness_info(self._plan.harness).with_tools,
@@ -392,16 +382,3 @@ class Figures:
             left = max(left, seconds / new * (self._most() - done))
         cap = None if self._client is None else self._client.seconds_left()
         return left if cap is None else min(left, max(0.0, cap))
-
-    def _spent(self) -> LiveSpending:
-        if self._client is None:
-            return LiveSpending(cost=0.0, max_cost=None, calls=0, max_calls=None, tokens=0, max_tokens=None)
-        spent, budget = self._client.spent, self._client.budget
-        return LiveSpending(
-            cost=spent.cost,
-            max_cost=budget.max_cost,
-            calls=spent.calls,
-            max_calls=budget.max_calls,
-            tokens=spent.tokens,
-            max_tokens=budget.max_total_tokens,
-        )

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from upskill.core.models import Budget, Spending
 from upskill.core.nouns import Interval
 from upskill.core.progress import Waiting
 from upskill.terminal.display import clock
 from upskill.terminal.progress import (
     Condition,
-    LiveSpending,
     LiveStudent,
     LiveTable,
     live_block,
@@ -19,7 +19,7 @@ from upskill.terminal.progress import (
     waiting_words,
 )
 
-SPENT = LiveSpending(cost=0.1234, max_cost=5.0, calls=84, max_calls=None, tokens=12_345, max_tokens=None)
+SPENT = Spending(cost=0.1234, calls=84, tokens=12_345)
 
 
 def student(name: str = "haiku", **changes: Any) -> LiveStudent:
@@ -42,6 +42,7 @@ def so_far(*students: LiveStudent, **changes: Any) -> LiveTable:
         "seconds": 130.0,
         "seconds_left": 170.0,
         "spent": SPENT,
+        "budget": Budget(max_cost=5.0),
         "errored": 2,
     }
     return LiveTable(**(values | changes))
@@ -97,8 +98,7 @@ def test_the_block_says_what_it_waits_for(waiting: Waiting, said: str) -> None:
 
 def test_students_with_tools_are_not_always_waited_for() -> None:
     assert waiting_words(so_far(with_sandbox=True)) == "running tools and checks"
-    nothing = LiveSpending(cost=0.0, max_cost=None, calls=0, max_calls=None, tokens=0, max_tokens=None)
-    fresh = so_far(student(done=0), errored=0, spent=nothing, with_sandbox=True)
+    fresh = so_far(student(done=0), errored=0, spent=Spending(), with_sandbox=True)
     assert waiting_words(fresh) == "starting sandboxes"
     assert waiting_words(replace(fresh, with_sandbox=False)) == "starting"
 
@@ -141,7 +141,7 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
         interval=None,
         conditions=(Condition(name="baseline", share=None), Condition(name="with skill", share=None)),
     )
-    unknown = LiveSpending(cost=None, max_cost=5.0, calls=0, max_calls=None, tokens=0, max_tokens=None)
+    unknown = Spending(cost=None)
     bar, _, row, status = _all(so_far(fresh, seconds=3.0, seconds_left=None, errored=0, spent=unknown), width=80)
     assert "left" not in bar
     assert "%" not in row
@@ -165,8 +165,8 @@ def test_a_log_has_a_line_per_student_and_one_for_money_and_time() -> None:
 
 
 def test_caps_stand_beside_what_they_cap() -> None:
-    spent = LiveSpending(cost=0.0, max_cost=None, calls=84, max_calls=200, tokens=10, max_tokens=1_000)
-    status = _all(so_far(spent=spent), width=200)[-1]
+    budget = Budget(max_calls=200, max_total_tokens=1_000)
+    status = _all(so_far(spent=Spending(calls=84, tokens=10), budget=budget), width=200)[-1]
     assert "84 of at most 200 calls" in status
     assert "10 of at most 1,000 tokens" in status
 
