@@ -136,7 +136,7 @@ def estimate_descriptions(material: Material, *, revisions: int, teacher: Endpoi
 
 
 _Asked = tuple[Endpoint, int, int, int, int]
-"""Who is asked, how often it is expected and at most, tokens in, tokens out."""
+"""The model that is asked, how often it is expected and at most, tokens in, tokens out."""
 
 
 def _questions(asked: Sequence[_Asked]) -> Estimate:

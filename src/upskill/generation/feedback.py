@@ -70,7 +70,7 @@ class Comment(_Strict):
     arm: Arm
     repeat: _Count
     line: _Count | None = None
-    """Of the trial in `trials.jsonl`, from 1."""
+    """The line of the trial in `trials.jsonl`, from 1."""
     opinion: Opinion | None = None
     note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
 

@@ -33,11 +33,11 @@ from upskill.traces.trace import TraceDigest
 DIGEST_BUDGET = 24_000
 """Tokens of the digest of all recordings: a tenth of a large teacher's window."""
 MOST_DOCUMENT_CHARACTERS = 200_000
-"""Of all documents together, about 50,000 tokens."""
+"""All documents together, about 50,000 tokens."""
 MOST_OF_ONE = 60_000
 MOST_FILE_BYTES = 2_000_000
 MOST_FILES = 20_000
-"""Of a repository. More are ignored."""
+"""Files of a repository that are considered."""
 _TRACE_TEXTS = frozenset({".md", ".txt", ".log", ""})
 """A text with such a suffix is taken for a recording of work, unless it is Markdown with a title."""
 _TITLE = re.compile(r"\s*(?:---\n.*?\n---\s*)?# \S", re.DOTALL)

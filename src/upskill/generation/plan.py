@@ -75,7 +75,7 @@ class GenerateInputs:
         return self.material.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
 
     def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
-        """Of these cases, those beside which a teacher writes others: what a person wrote, or commented on."""
+        """The cases beside which a teacher writes others: what a person wrote, or commented on."""
         return tuple(case for case in cases if case.use is None or case.id in self._commented)
 
     def split(self, cases: Sequence[Case]) -> tuple[Case, ...]:

@@ -22,7 +22,7 @@ from upskill.generation.failures import Failure, failure_of
 from upskill.generation.material import Assignment
 from upskill.generation.measure import Measure, Measurement
 from upskill.generation.revising import PROSE, FailedEdits, Presentation, other_presentations, revise
-from upskill.generation.search import PROPOSALS_PER_REVISION, Budget, DraftScores, search
+from upskill.generation.search import PROPOSALS_PER_REVISION, DraftScores, search
 from upskill.generation.student import CountTokens, StudentProfile
 
 FEW_REACHABLE = 4
@@ -106,7 +106,7 @@ def _gain(attempt: Attempt, over: Attempt, families: Mapping[str, str | None]) -
 def outcomes(
     measured: Measurement, cases: Sequence[Case], profile: StudentProfile | None = None
 ) -> tuple[Mapping[tuple[str, str], bool], tuple[Failure, ...]]:
-    """Who passed which case with the skill, and the failures that a teacher is shown."""
+    """Whether each student passed each case with the skill, and the failures that a teacher is shown."""
     by_id = {case.id: case for case in cases}
     passed: dict[tuple[str, str], bool] = {}
     failures: list[Failure] = []
@@ -355,15 +355,16 @@ def _search(loop: _Loop, assignment: Assignment, *, revisions: int) -> RefineRes
         examine,
         partial(revise, assignment=assignment),
         known=DraftScores(passed=start.passed, failures=start.failures),
-        budget=Budget(trials=left * len(loop.cases) * students, proposals=left * PROPOSALS_PER_REVISION),
+        trials=left * len(loop.cases) * students,
+        proposals=left * PROPOSALS_PER_REVISION,
     )
-    for candidate in found.candidates[1:]:
+    for draft, examined in found.candidates[1:]:
         loop.note(
             Attempt(
                 number=len(loop.attempts) + 1,
-                draft=candidate.draft,
-                passed=candidate.examined.passed,
-                failures=candidate.examined.failures,
+                draft=draft,
+                passed=examined.passed,
+                failures=examined.failures,
                 revises=start.number,
                 presentation=start.presentation,
             )

@@ -49,26 +49,11 @@ Examine = Callable[[Draft, Sequence[Case]], DraftScores]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Budget:
-    """What a search may spend: trials with the skill, and questions to the teacher."""
-
-    trials: int
-    proposals: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
-    """A draft that was examined on every learn case."""
-
-    draft: Draft
-    examined: DraftScores
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class SearchResult:
-    """The drafts in the order they were found; the first is the one that the search began with."""
+    """The drafts that were examined on every learn case, in the order they were found; the first is the one that the
+    search began with."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[tuple[Draft, DraftScores], ...]
     proposals: int
     stopped: str
     """Why the search ended, in words."""
@@ -81,14 +66,22 @@ def search(
     revise: Revise,
     *,
     known: DraftScores,
-    budget: Budget,
+    trials: int,
+    proposals: int,
 ) -> SearchResult:
-    """Search from a draft whose examination on all cases is `known`. Raises what `examine` and `revise` raise."""
+    """Search from a draft whose examination on all cases is `known`, with at most so many trials with the skill and
+    so many questions to the teacher. Raises what `examine` and `revise` raise."""
     # Imported here: only this search needs it, and the command line must start at once.
     from gepa.api import optimize
 
     adapter = _Adapter(
-        draft=draft, cases=cases, examine=examine, revise=revise, known=known, trials_left=budget.trials, budget=budget
+        draft=draft,
+        cases=cases,
+        examine=examine,
+        revise=revise,
+        known=known,
+        trials_left=trials,
+        proposals_left=proposals,
     )
     if not adapter.should_stop():
         optimize(
@@ -132,8 +125,8 @@ class _Adapter:
     examine: Examine
     revise: Revise
     known: InitVar[DraftScores]
-    budget: Budget
     trials_left: int
+    proposals_left: int
     students: int = 1
     entries: dict[tuple[tuple[str, str], ...], _Entry] = field(default_factory=dict)
     proposed: int = 0
@@ -190,6 +183,7 @@ class _Adapter:
             return {}
         self.proposing = True
         self.proposed += 1
+        self.proposals_left -= 1
         entry = self._entry(candidate)
         shown = [record["case"] for records in reflective_dataset.values() for record in records]
         failures = [one for case_id in dict.fromkeys(shown) for one in entry.failures.get(case_id, ())]
@@ -220,7 +214,7 @@ class _Adapter:
             return "the search could not continue"
         if any(all(entry.passed.values()) for entry in self._complete()):
             return "every practice case passes"
-        if self.trials_left < len(self.cases) * self.students or self.proposed >= self.budget.proposals:
+        if self.trials_left < len(self.cases) * self.students or self.proposals_left <= 0:
             return "the search budget is used up"
         if self.vain >= MOST_VAIN:
             return "the teacher proposed nothing new"
@@ -234,9 +228,9 @@ class _Adapter:
             raise EngineError("the search failed while a revision was made", hint="see the debug log, or --effort low")
         return SearchResult(
             candidates=tuple(
-                Candidate(
-                    draft=entry.draft,
-                    examined=DraftScores(
+                (
+                    entry.draft,
+                    DraftScores(
                         passed=dict(entry.passed),
                         failures=tuple(one for failures in entry.failures.values() for one in failures),
                     ),

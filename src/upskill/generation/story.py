@@ -129,7 +129,7 @@ class StoryCases:
     held_out: int
     negative: int
     own: int = 0
-    """Of them, how many were there before, or came from a file."""
+    """How many of them were there before, or came from a file."""
     dropped: tuple[str, ...] = ()
 
     @property
