@@ -105,10 +105,11 @@ DEFAULT_HARNESS = next(iter(HARNESSES))
 def harness_info(name: str) -> HarnessInfo:
     """What is known of a harness, named with or without its version.
 
-    A record of another version of upskill may name one that is unknown here: it has plain names for its arms.
+    A record of another version of upskill may name one that is unknown here: it has plain names for its arms, and its
+    models are taken to have had the files of the skill.
     """
     bare = name.partition("/")[0]
-    return HARNESSES.get(bare) or HarnessInfo(name=bare, arms=_ANY_ARMS)
+    return HARNESSES.get(bare) or HarnessInfo(name=bare, arms=_ANY_ARMS, with_tools=True)
 
 
 def harness_choices() -> tuple[str, ...]:
