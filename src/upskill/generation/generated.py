@@ -115,7 +115,7 @@ class DescriptionComparison:
     claim: str | None
     """How far it reaches: `cases like these` is to other prompts of these kinds."""
     lift: Lift | None
-    """Of right decisions, prompts as units; `None` where no prompt was answered with both."""
+    """The share of right decisions, prompts as units; `None` where no prompt was answered with both."""
     worse: tuple[str, ...] = ()
     """What is shown to be worse, whatever the sum says: `recall`, `near misses`."""
     sentence: str = ""

@@ -29,7 +29,7 @@ LEAST_SHOWN = 100
 
 Opinion = Literal["right", "wrong", "unclear"]
 Subject = Literal["the skill", "another version", "no skill"]
-"""Whose doing an answer is: that of the skill that is improved, of another version of it, or of neither."""
+"""What an answer comes from: the skill that is improved, another version of it, or neither."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +103,7 @@ class Assignment:
     window: int | None = None
     """Tokens of the teacher's context window, where it is known."""
     profile: StudentProfile | None = None
-    """Whom the skill is for; `None` where nothing is known of the students."""
+    """The students that the skill is for; `None` where nothing is known of the students."""
     count: CountTokens = estimate_tokens
     """Counts tokens as the students do."""
     clean: Clean = clean_by_patterns

@@ -207,7 +207,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 MEBIBYTE = 1_048_576
 SHARED_MEMORY_MB = 32
 UNPRIVILEGED = 65534
-"""Whom the superuser becomes before bubblewrap starts."""
+"""The user that the superuser becomes before bubblewrap starts."""
 
 ETC = {
     "/etc/passwd": b"agent:x:1000:1000:agent:/home/agent:/bin/sh\n",

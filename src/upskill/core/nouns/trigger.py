@@ -98,7 +98,7 @@ class TriggerScore:
     near_miss: TriggerRate | None
     """Over near misses."""
     precision: TriggerRate | None
-    """Of the answers that loaded it, those that should have; `None` where nothing loaded it."""
+    """The share of the answers that loaded it that should have; `None` where nothing loaded it."""
     j: float | None
     """Recall minus the load rate on near misses (Youden's J)."""
     interval: Interval | None
