@@ -34,7 +34,7 @@ REWRITES = 2
 MOST_OF_A_KIND = 40
 """Positive or negative cases that are taken from one answer."""
 
-_HINT = "choose a stronger teacher with --test-gen-model or --model"
+_HINT = "choose a stronger teacher with --model, or set UPSKILL_TEST_GEN_MODEL"
 
 Examine = Callable[[Sequence[Case]], Sequence[Qualification]]
 

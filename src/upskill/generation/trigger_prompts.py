@@ -197,7 +197,7 @@ class _PromptWriter:
                 reason = self.failure or (self.dropped[-1] if self.dropped else "it wrote none")
                 raise TeacherUnusable(
                     f"the teacher wrote no usable prompt ({name}): {reason}",
-                    hint="choose a stronger teacher with --test-gen-model",
+                    hint="choose a stronger teacher: UPSKILL_TEST_GEN_MODEL=MODEL",
                 )
             kept += _split(mine, self.counts)
         return WrittenPrompts(

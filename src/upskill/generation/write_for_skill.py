@@ -428,7 +428,7 @@ def write_missing_triggers(
     client: MeteredClient,
 ) -> None:
     """Let the teacher write the prompts of a skill that is to be measured and has none, and save them with it."""
-    hint = "name a file with -t FILE, or a teacher that writes them with --test-gen-model MODEL"
+    hint = "name a file with -t FILE, or a teacher that writes them: UPSKILL_TEST_GEN_MODEL=MODEL"
     _require_models(skill, settings.values, what="trigger prompts", hint=hint, progress=progress)
     wanted = TriggersOrder(skill=skill)
     found = write_for_skill(wanted, settings=settings, progress=progress, confirm=confirm, client=client)
