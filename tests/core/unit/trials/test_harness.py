@@ -24,7 +24,7 @@ OTHER_MEANINGS = (
         "trigger/command.py",
         "share/evidence.py",
         "lint/specification.py",
-        "lint/dangers/disguise.py",
+        "lint/disguise.py",
         "share/install.py",
     ),
 )
