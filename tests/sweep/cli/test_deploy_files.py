@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def _indexed_command() -> list[str]:
 
 def test_the_script_of_slurm_has_no_findings() -> None:
     assert run_program(["bash", "-n", str(SCRIPT)]).returncode == 0
-    done = run_program([str(Path(COMMAND).parent / "shellcheck"), "-s", "bash", str(SCRIPT)])
+    done = run_program([str(Path(sys.executable).parent / "shellcheck"), "-s", "bash", str(SCRIPT)])
     assert done.returncode == 0, done.stdout
     text = SCRIPT.read_text(encoding="utf-8")
     assert "\nset -euo pipefail\n" in text

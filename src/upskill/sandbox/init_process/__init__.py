@@ -9,7 +9,7 @@ Without a sandbox the same program serves, in a folder of the host and as an ord
 
 import re
 from functools import cache
-from importlib.resources import files
+from importlib import resources
 
 PIECES = ("files", "commands", "main")
 """In the order in which they need each other."""
@@ -19,5 +19,5 @@ _OWN_IMPORT = re.compile(r"^from upskill\.[^\n]* import (?:\([^)]*\)|[^\n]*)\n",
 @cache
 def init_program() -> bytes:
     """The pieces as one program, without their imports of each other."""
-    texts = [files(__name__).joinpath(f"{piece}.py").read_text(encoding="utf-8") for piece in PIECES]
+    texts = [resources.files(__name__).joinpath(f"{piece}.py").read_text(encoding="utf-8") for piece in PIECES]
     return _OWN_IMPORT.sub("", "\n\n".join(texts)).encode("utf-8")
