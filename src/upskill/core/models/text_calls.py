@@ -1,0 +1,173 @@
+"""Tool calls that a model wrote as text, where its server found none.
+
+Many local models write a call as a fenced or tagged JSON object instead of the tokens that their template asks for, and
+the server leaves it in the text. Such an object is a call if the model is done with it: it is the whole answer or its
+end, alone or after others of its kind. What is meant as a call and cannot be carried out is one too, with what is
+wrong with it, so that the model hears of it as it would from a coding agent. Only the model's own text is read, and an
+object that stands in what the model was given is a quotation.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+_NAME_KEYS = ("name", "tool", "tool_name", "function")
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input")
+_MARK = re.compile(
+    r"```(?:[\w.+-]*(?=\s|[{\[]|$))?"  # a fence, which opens or closes
+    r"|</?\|?(?:tool_calls?|function_calls?|tools?|functions?)\|?>"  # tags of several templates
+    r"|\[/?TOOL_CALLS?\]|<\|/?\w+\|>"
+)
+_MEANT = re.compile(rf'"(?:{"|".join(_NAME_KEYS)})"\s*:\s*[{{"].*"(?:{"|".join(_ARGUMENT_KEYS)})"\s*:', re.DOTALL)
+_DECODER = json.JSONDecoder(strict=False)  # a line break inside a string is what the model meant
+MOST_CALLS = 32
+"""Calls in one answer; a model that repeats itself writes more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextCall:
+    """A call that a model wrote."""
+
+    name: str
+    arguments: dict[str, Any]
+    error: str | None = None
+    """Why it cannot be carried out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Part:
+    """A part of a text between two marks: calls, or anything else."""
+
+    start: int
+    source: str
+    calls: tuple[TextCall, ...] = ()
+
+
+def text_calls(
+    text: str, schemas: Mapping[str, Mapping[str, Any]], *, given: Iterable[str] = ()
+) -> tuple[str, tuple[TextCall, ...]]:
+    """The text before the calls at the end of an answer, and these calls; no calls where the answer is final.
+
+    `schemas` are those of the arguments of each listed tool, `given` what others than the model wrote: its task, its
+    files, results of its tools.
+    """
+    parts = _parts(text, schemas)
+    holding = [number for number, part in enumerate(parts) if part.calls]
+    if not holding or any(_is_quoted(parts[number].source, given) for number in holding):
+        return text, ()
+    first = holding[0]
+    calls = tuple(call for part in parts for call in part.calls)
+    if not parts[-1].calls:
+        return text, _refused(calls, "nothing may follow a call: it has to be the end of the message")
+    if len(holding) < len(parts) - first:
+        return text, _refused(calls, "write one call, or several with no text between them")
+    if len(calls) > MOST_CALLS:
+        return text, _refused(calls, f"these are {len(calls)} calls in one message; write at most {MOST_CALLS}")
+    return _MARK.sub("", text[: parts[first].start]).rstrip(), calls
+
+
+def looks_like_a_call(text: str) -> bool:
+    """Whether a text holds anything of the form of a call, readable or not, to whatever tool."""
+    return _MEANT.search(text) is not None or re.search(r"<function=\w+>", text) is not None
+
+
+def _refused(calls: tuple[TextCall, ...], why: str) -> tuple[TextCall, ...]:
+    """The first of these calls, to be answered with why none was carried out."""
+    return (TextCall(name=calls[0].name, arguments={}, error=why),)
+
+
+def _parts(text: str, schemas: Mapping[str, Mapping[str, Any]]) -> list[_Part]:
+    """What stands between the marks of a text, but for white space. Calls begin at a mark, or with the answer."""
+    parts: list[_Part] = []
+    at, marked = _skip_space(text, 0), True
+    while at < len(text):
+        if mark := _MARK.match(text, at):
+            at, marked = _skip_space(text, mark.end()), True
+            continue
+        part = _part(text, at, schemas) if marked else None
+        if part is None:
+            mark = _MARK.search(text, at)
+            part = _Part(start=at, source=text[at : mark.start() if mark else len(text)])
+        parts.append(part)
+        at, marked = _skip_space(text, at + len(part.source)), False
+    return parts
+
+
+def _skip_space(text: str, at: int) -> int:
+    return at + len(text[at:]) - len(text[at:].lstrip(" \t\r\n,;"))
+
+
+def _part(text: str, start: int, schemas: Mapping[str, Mapping[str, Any]]) -> _Part | None:
+    """The calls that stand here, one after another; `None` where anything else does."""
+    calls: list[TextCall] = []
+    at = start
+    while text.startswith(("{", "["), at):
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            return _broken(text, start, error, schemas)
+        read = [_call(one, schemas) for one in (value if isinstance(value, list) else [value])]
+        if not read or None in read:
+            return None
+        calls += [one for one in read if one is not None]
+        at = _skip_space(text, end)
+    return _Part(start=start, source=text[start:at], calls=tuple(calls)) if calls else None
+
+
+def _broken(text: str, start: int, error: Exception, schemas: Mapping[str, Mapping[str, Any]]) -> _Part | None:
+    """A call whose JSON cannot be read, if it names a listed tool: it takes the rest of the text."""
+    named = next((name for name in schemas if f'"{name}"' in text[start:]), None)
+    if named is None or not _MEANT.search(text, start):
+        return None
+    where = (
+        f"line {error.lineno}, column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else error
+    )
+    call = TextCall(name=named, arguments={}, error=f"the call is not valid JSON ({where})")
+    return _Part(start=start, source=text[start:], calls=(call,))
+
+
+def _call(value: object, schemas: Mapping[str, Mapping[str, Any]]) -> TextCall | None:
+    """An object as a call, or `None` where it has not the form of one."""
+    if not isinstance(value, dict):
+        return None
+    if isinstance(nested := value.get("function"), dict):
+        value = nested
+    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    held = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
+    if isinstance(held, str):
+        with suppress(ValueError):
+            held = _DECODER.decode(held)
+    if name is None or (held is None and not (name in schemas and _takes_nothing(schemas[name], value))):
+        return None
+    if name not in schemas:
+        return TextCall(name=name, arguments={}, error=f"there is no tool {name}; there are {', '.join(schemas)}")
+    arguments = {} if held is None else held
+    if not isinstance(arguments, dict):
+        return TextCall(name=name, arguments={}, error="its arguments are no object")
+    return TextCall(name=name, arguments=arguments, error=_misfit(arguments, schemas[name]))
+
+
+def _takes_nothing(schema: Mapping[str, Any], value: dict[str, Any]) -> bool:
+    return not schema.get("required") and set(value) <= {*_NAME_KEYS, "id", "type"}
+
+
+def _misfit(arguments: dict[str, Any], schema: Mapping[str, Any]) -> str | None:
+    """What of the arguments does not fit the schema."""
+    from jsonschema import Draft202012Validator
+
+    wrong = next(
+        iter(sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda one: list(one.path))), None
+    )
+    if wrong is None:
+        return None
+    place = ".".join(map(str, wrong.path))
+    return f"{place}: {wrong.message}" if place else wrong.message
+
+
+def _is_quoted(source: str, given: Iterable[str]) -> bool:
+    """Whether a call stands word for word in what the model was given."""
+    words = " ".join(source.split())
+    return any(words in " ".join(one.split()) for one in given)
