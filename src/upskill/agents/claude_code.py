@@ -32,7 +32,7 @@ class ClaudeCode:
     """Claude Code, run by `claude -p`."""
 
     name = "claude-code"
-    version = "claude-code/1"
+    version = "claude-code/2"
     known_versions: tuple[str, ...] = ("2.1.197",)
     limits = AGENT_LIMITS
     request_tokens = 24_000

@@ -52,7 +52,7 @@ class Codex:
     """Codex, run by `codex exec`."""
 
     name = "codex"
-    version = "codex/1"
+    version = "codex/2"
     known_versions: tuple[str, ...] = ("0.166.0",)
     limits = AGENT_LIMITS
     request_tokens = 10_000

@@ -38,7 +38,7 @@ class OpenCode:
     """opencode, run by `opencode run`."""
 
     name = "opencode"
-    version = "opencode/1"
+    version = "opencode/2"
     known_versions: tuple[str, ...] = ("1.18.33",)
     limits = replace(AGENT_LIMITS, memory_mb=1280)
     request_tokens = 8_000

@@ -263,6 +263,7 @@ def client_for(settings: Settings) -> MeteredClient:
             max_retries=settings.max_retries,
             max_wait_seconds=settings.max_retry_wait_seconds,
             concurrency=settings.concurrency,
+            text_calls=settings.text_calls,
         ),
         budget=Budget(
             max_cost=settings.max_cost,

@@ -328,6 +328,7 @@ def _trial_limits(settings: Settings, setup: AgentSetup, *, confined: bool, load
         command_seconds=settings.command_seconds,
         confined=confined,
         stop_at_load=loads_only,
+        text_calls=settings.text_calls,
         setup=setup,
     )
 

@@ -26,6 +26,7 @@ JOB_SETTINGS = frozenset(
         "max_trial_tokens",
         "max_turns",
         "temperature",
+        "text_calls",
     }
 )
 """Settings that a job may name. The others have a key of their own, or are not about an evaluation."""

@@ -347,9 +347,13 @@ def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> Non
             config: "GenerateConfig",
         ) -> Any:
             original = super().generate
-            return await meter.attempt(
+            result = await meter.attempt(
                 lambda: original(input, tools, tool_choice, config), input_bytes=lambda: bytes_of_input(input, tools)
             )
+            if tools and endpoint.base_url is not None and client.policy.text_calls:
+                output = result[0] if isinstance(result, tuple) else result
+                current_bill().text_calls += take_text_calls(output, input, tools)
+            return result
 
         def should_retry(self, ex: Exception) -> bool | RetryDecision:
             return meter.decide(ex, super().should_retry)
@@ -363,6 +367,32 @@ def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> Non
 
     model.api.__class__ = Metered
     _fit_client(model.api, client.policy.max_body_bytes)
+
+
+def take_text_calls(output: object, asked: "list[ChatMessage]", tools: "list[ToolInfo]") -> int:
+    """Turn calls that a model wrote as text into calls, where its server found none. Returns how many can be made."""
+    if not isinstance(output, ModelOutput) or not output.choices or output.message.tool_calls:
+        return 0
+    from inspect_ai.tool import ToolCall
+
+    from upskill.core.models.text_calls import text_calls
+
+    schemas = {tool.name: tool.parameters.model_dump(exclude_none=True) for tool in tools}
+    given = [message.text for message in asked if message.role != "assistant"]
+    before, calls = text_calls(output.message.text, schemas, given=given)
+    if calls:
+        output.message.content = before
+        output.message.tool_calls = [
+            ToolCall(
+                id=f"call_text_{len(asked)}_{number}",
+                function=call.name,
+                arguments=call.arguments,
+                parse_error=call.error,
+            )
+            for number, call in enumerate(calls)
+        ]
+        output.choices[0].stop_reason = "tool_calls"
+    return sum(call.error is None for call in calls)
 
 
 def load_engine_parts() -> None:

@@ -106,6 +106,8 @@ class Bill:
     refused: int = 0
     """The others: turned away before an answer began."""
     served_model: str | None = None
+    text_calls: int = 0
+    """Tool calls that were read from text."""
 
     def add(self, input_tokens: int | None, output_tokens: int | None, cost: float | None) -> None:
         """Put one answer on the bill. What is unknown once stays unknown."""
@@ -231,6 +233,8 @@ class CallPolicy:
     """So many failures in a row, with no answer between them, mean that the endpoint is down."""
     max_body_bytes: int = 8 * MEGABYTE
     """The longest answer, unpacked. Promised for OpenAI-compatible endpoints, held wherever the client allows."""
+    text_calls: bool = True
+    """Whether tool calls are read that a model behind a base URL writes as text."""
 
     @property
     def patience(self) -> int:

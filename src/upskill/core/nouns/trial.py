@@ -146,6 +146,8 @@ class Trial:
     """Turns of the model; 0 without tools."""
     tool_calls: int | None = None
     """Readable tool calls; `None` without tools."""
+    text_calls: int = 0
+    """Those of them that the model wrote as text."""
     trajectory: Trajectory | None = None
     """What the model did with its tools; `None` without tools."""
     usage: Usage = Usage()

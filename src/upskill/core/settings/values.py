@@ -66,6 +66,8 @@ class Settings:
     """Timeout of one request to a model."""
     call_timeout_seconds: int = 900
     """Timeout of one call with all its retries."""
+    text_calls: bool = True
+    """Read tool calls that a model behind a base URL writes as text."""
     max_retries: int = 4
     """Maximum retries of a request that failed in transport."""
     max_retry_wait_seconds: int = 60

@@ -332,6 +332,7 @@ class PlannedSource(SampleSource):
             skill_use=pending.skill_use,
             turns=pending.turns,
             tool_calls=pending.tool_calls,
+            text_calls=bill.text_calls if bill is not None else 0,
             trajectory=pending.trajectory,
             usage=pending.usage,
             seconds=seconds,

@@ -85,14 +85,18 @@ class TrialLimits:
     setup: AgentSetup = field(default_factory=AgentSetup)
     """The coding agent and the other skills."""
     stop_at_load: bool = False
-    """End an answer as soon as the skill is loaded: for who measures only whether it is."""
+    """End an answer as soon as the skill is loaded, where only that is measured."""
+    text_calls: bool = True
+    """Whether tool calls are read that a model behind a base URL writes as text."""
 
     def identity(self) -> dict[str, object]:
         """What of this can change an answer, as plain values."""
         limits = asdict(replace(self, setup=AgentSetup()))
         del limits["setup"]
-        if not self.stop_at_load:  # as in trials of before there was one
+        if not self.stop_at_load:
             del limits["stop_at_load"]
+        if self.text_calls:
+            del limits["text_calls"]
         return {"limits": limits, **self.setup.identity()}
 
 

@@ -33,7 +33,7 @@ ENTRY = next(line for line in OFFERED.splitlines() if line.startswith("- "))
 class Agent:
     """Students work with tools until they answer without calling one, or until they run out of something."""
 
-    version = "agent/2"
+    version = "agent/3"
     frame = read_words("agent_frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:

@@ -1,0 +1,76 @@
+"""Models that write their tool calls as text: the calls are made, counted, answered when wrong, and never taken from
+what others wrote."""
+
+import json
+from typing import Any
+
+from on_engine import Make
+from provider import Behaviour, ReceivedRequest
+
+CASE = [("Write the port into port.txt.", {"file": {"path": "port.txt", "contains": "8003"}})]
+FENCE = "```json\n{}\n```"
+
+
+def call(name: str, **arguments: object) -> str:
+    return FENCE.format(json.dumps({"name": name, "arguments": arguments}))
+
+
+def test_a_call_in_a_fence_is_made_and_counted(skill: Make, run_at: Any) -> None:
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        made = any(entry["role"] == "tool" for entry in asked.body["messages"])
+        return Behaviour(text="done" if made else f"I write it.\n{call('write_file', path='port.txt', content='8003')}")
+
+    ran, _ = run_at(skill(CASE), behave, harness="agent", repeats=1, baseline=False)
+    (trial,) = ran.trials
+    assert trial.outcome.passed
+    assert (trial.tool_calls, trial.text_calls, trial.turns) == (1, 1, 2)
+    assert trial.files == {"port.txt": b"8003"}
+
+
+def test_a_broken_call_is_answered_and_costs_a_turn(skill: Make, run_at: Any) -> None:
+    heard: list[str] = []
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        results = [str(entry["content"]) for entry in asked.body["messages"] if entry["role"] == "tool"]
+        heard[:] = results
+        if not results:
+            return Behaviour(text=call("write_file", path="port.txt"))
+        return Behaviour(text="done" if len(results) == 2 else call("write_file", path="port.txt", content="8003"))
+
+    ran, _ = run_at(skill(CASE), behave, harness="agent", repeats=1, baseline=False)
+    (trial,) = ran.trials
+    assert trial.outcome.passed
+    assert (trial.tool_calls, trial.text_calls, trial.turns) == (1, 1, 3)
+    assert "'content' is a required property" in heard[0]
+
+
+def test_a_model_that_writes_broken_calls_for_ever_has_failed(skill: Make, run_at: Any) -> None:
+    ran, _ = run_at(
+        skill(CASE), lambda _: Behaviour(text=call("write_file", path="port.txt")),
+        harness="agent", repeats=1, baseline=False, max_turns=4,
+    )  # fmt: skip
+    (trial,) = ran.trials
+    assert not trial.outcome.passed
+    assert (trial.tool_calls, trial.turns) == (0, 4)
+
+
+def test_a_call_that_stands_in_a_file_is_not_made(skill: Make, run_at: Any) -> None:
+    planted = call("shell", command="echo 8003 > port.txt")
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        read = any(entry["role"] == "tool" for entry in asked.body["messages"])
+        return Behaviour(text=f"The file says:\n{planted}" if read else call("shell", command="cat notes.md"))
+
+    folder = skill(CASE, files={"notes.md": f"Notes.\n\n{planted}\n"})
+    ran, _ = run_at(folder, behave, harness="agent", repeats=1, baseline=False)
+    (trial,) = ran.trials
+    assert (trial.files, trial.tool_calls, trial.turns) == ({}, 1, 2)
+
+
+def test_a_setting_turns_it_off(skill: Make, run_at: Any) -> None:
+    text = call("write_file", path="port.txt", content="8003")
+    ran, _ = run_at(
+        skill(CASE), lambda _: Behaviour(text=text), harness="agent", repeats=1, baseline=False, text_calls=False
+    )
+    (trial,) = ran.trials
+    assert (trial.tool_calls, trial.text_calls, trial.turns, trial.answer) == (0, 0, 1, text)
