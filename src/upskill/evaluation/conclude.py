@@ -32,6 +32,7 @@ from upskill.core.nouns import (
 )
 from upskill.core.nouns.look import LookTerms, end_by_design, reason_to_stop
 from upskill.core.nouns.skill import OtherSkills
+from upskill.core.nouns.text import count
 from upskill.core.runs.trial_log import collector_paused
 from upskill.core.statistics.intervals import Ratio
 from upskill.core.statistics.pairs import collapse_copies
@@ -101,7 +102,7 @@ def summarise(
             *notes,
             *copies_notes(schedules),
             *cut_notes(plan.students, mine, arms={arm: arm_name(arm, plan.harness) for arm in plan.arms}),
-            *(no_tools_notes(mine) if harness_info(plan.harness).with_tools else ()),
+            *((*no_tools_notes(mine), *text_calls_notes(mine)) if harness_info(plan.harness).with_tools else ()),
             *cut_listing_notes(mine, others, several=len(plan.students) > 1),
             *judge_notes(reports),
             *models_notes(reports),
@@ -175,6 +176,8 @@ def conclude(
     )
     if plan.against is None:
         return report
+    if harness_info(plan.harness).with_tools and (example := unread_call(finished)) is not None:
+        return replace(report, verdict="invalid", sentence=f"no verdict: {example}")
     compared = plan.measured, plan.against
     pairing, level = _paired(schedule, counted, compared, terms, cut_short, families=plan.families)
     # Also what was lost before the run was resumed, and where no verdict rests on the pair.
@@ -424,6 +427,31 @@ def cut_notes(
                 f"{who}{cut.total()} of {len(scored)} answers were cut{length} ({where}); "
                 "UPSKILL_MAX_OUTPUT_TOKENS raises the limit"
             )
+
+
+def unread_call(trials: Iterable[Trial]) -> str | None:
+    """What a model wrote that looks like a tool call, and what to change, where not one call of it was ever read."""
+    scored = [trial for trial in trials if isinstance(trial.outcome, Scored)]
+    if any(trial.tool_calls for trial in scored):
+        return None
+    example = next((trial.unread_call for trial in scored if trial.unread_call is not None), None)
+    if example is None:
+        return None
+    return (
+        f"none of its tool calls could be read, such as: {example}; serve it with the "
+        "chat template of its maker (llama-server --jinja), or measure it without tools (--harness chat)"
+    )
+
+
+def text_calls_notes(trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
+    """Notes on students whose server left tool calls in the text."""
+    counts = {name: sum(trial.text_calls for trial in mine) for name, mine in trials.items()}
+    return tuple(
+        f"{name}: {count(number, 'tool call')} read from text; its server did not recognise them (the setting "
+        "text_calls = false scores them as answers)"
+        for name, number in counts.items()
+        if number
+    )
 
 
 def no_tools_notes(trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:

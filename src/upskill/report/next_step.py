@@ -101,9 +101,14 @@ def _why_resume(evaluation: Evaluation) -> str | None:
         return "resume where it stopped"
     if any(report.stopped == "budget" or report.end == "cap reached" for report in evaluation.students):
         return "resume with the same budget again"
-    if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
+    if any(_errored(report) and not _lost_too_much(report) for report in evaluation.students):
         return "retry only what errored"
     return None
+
+
+def _errored(report: StudentReport) -> bool:
+    """Whether there is no verdict because answers are missing that could be asked again."""
+    return report.verdict == "invalid" and (report.end == "endpoint down" or any(arm.errored for arm in report.arms))
 
 
 def _lost_too_much(report: StudentReport) -> bool:

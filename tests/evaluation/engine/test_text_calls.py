@@ -74,3 +74,20 @@ def test_a_setting_turns_it_off(skill: Make, run_at: Any) -> None:
     )
     (trial,) = ran.trials
     assert (trial.tool_calls, trial.text_calls, trial.turns, trial.answer) == (0, 0, 1, text)
+
+
+def test_calls_that_cannot_be_read_are_no_score(skill: Make, run_at: Any) -> None:
+    text = "<function=write_file><parameter=path>port.txt</parameter></function>"
+    ran, _ = run_at(skill(CASE), lambda _: Behaviour(text=text), harness="agent", repeats=1)
+    (report,) = ran.evaluation.students
+    assert report.verdict == "invalid"
+    assert report.sentence.startswith(f"no verdict: none of its tool calls could be read, such as: {text}; serve it")
+
+
+def test_calls_read_from_text_are_counted_in_a_note(skill: Make, run_at: Any) -> None:
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        made = any(entry["role"] == "tool" for entry in asked.body["messages"])
+        return Behaviour(text="done" if made else call("shell", command="ls"))
+
+    ran, _ = run_at(skill(CASE), behave, harness="agent", repeats=1)
+    assert [note for note in ran.evaluation.notes if "3 tool calls read from text" in note]

@@ -148,6 +148,8 @@ class Trial:
     """Readable tool calls; `None` without tools."""
     text_calls: int = 0
     """Those of them that the model wrote as text."""
+    unread_call: str | None = None
+    """The beginning of an answer that looks like a tool call, and was not read as one."""
     trajectory: Trajectory | None = None
     """What the model did with its tools; `None` without tools."""
     usage: Usage = Usage()

@@ -23,6 +23,7 @@ from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.core.models import Bill, MeteredClient, NoAnswer, Purpose, billing
+from upskill.core.models.text_calls import looks_like_a_call
 from upskill.core.nouns import (
     Answer,
     Arm,
@@ -41,7 +42,7 @@ from upskill.core.nouns import (
 )
 from upskill.core.nouns.answer import Trajectory
 from upskill.core.nouns.answer_schemas import without_thinking
-from upskill.core.nouns.text import whole_characters
+from upskill.core.nouns.text import on_one_line, shortened, whole_characters
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.outcome import Ending, outcome_of
 from upskill.core.trials.trial_run import Schedule, TrialRun
@@ -333,6 +334,7 @@ class PlannedSource(SampleSource):
             turns=pending.turns,
             tool_calls=pending.tool_calls,
             text_calls=bill.text_calls if bill is not None else 0,
+            unread_call=_unread_call(ending.text) if pending.tool_calls is not None else None,
             trajectory=pending.trajectory,
             usage=pending.usage,
             seconds=seconds,
@@ -342,6 +344,10 @@ class PlannedSource(SampleSource):
             served_model=bill.served_model if bill is not None else None,
             finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def _unread_call(answer: str) -> str | None:
+    return shortened(on_one_line(answer), 120) if looks_like_a_call(answer) else None
 
 
 def _ending(pending: PendingTrial, sample: EvalSample) -> Ending:
