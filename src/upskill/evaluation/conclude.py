@@ -445,7 +445,7 @@ def unread_call(trials: Iterable[Trial]) -> str | None:
 
 def text_calls_notes(trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
     """Notes on students whose server left tool calls in the text."""
-    counts = {name: sum(trial.text_calls for trial in mine) for name, mine in trials.items()}
+    counts = {name: sum(trial.text_calls or 0 for trial in mine) for name, mine in trials.items()}
     return tuple(
         f"{name}: {count(number, 'tool call')} read from text; its server did not recognise them (the setting "
         "text_calls = false scores them as answers)"

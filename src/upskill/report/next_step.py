@@ -108,7 +108,8 @@ def _why_resume(evaluation: Evaluation) -> str | None:
 
 def _errored(report: StudentReport) -> bool:
     """Whether there is no verdict because answers are missing that could be asked again."""
-    return report.verdict == "invalid" and (report.end == "endpoint down" or any(arm.errored for arm in report.arms))
+    unread = not report.lifts and not any(arm.errored for arm in report.arms)  # its calls, and will be again
+    return report.verdict == "invalid" and (report.end == "endpoint down" or not unread)
 
 
 def _lost_too_much(report: StudentReport) -> bool:

@@ -73,7 +73,7 @@ def test_a_setting_turns_it_off(skill: Make, run_at: Any) -> None:
         skill(CASE), lambda _: Behaviour(text=text), harness="agent", repeats=1, baseline=False, text_calls=False
     )
     (trial,) = ran.trials
-    assert (trial.tool_calls, trial.text_calls, trial.turns, trial.answer) == (0, 0, 1, text)
+    assert (trial.tool_calls, trial.text_calls, trial.turns, trial.answer) == (0, None, 1, text)
 
 
 def test_calls_that_cannot_be_read_are_no_score(skill: Make, run_at: Any) -> None:

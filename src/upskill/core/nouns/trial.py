@@ -146,8 +146,8 @@ class Trial:
     """Turns of the model; 0 without tools."""
     tool_calls: int | None = None
     """Readable tool calls; `None` without tools."""
-    text_calls: int = 0
-    """Those of them that the model wrote as text."""
+    text_calls: int | None = None
+    """Those of them that the model wrote as text, where it wrote any."""
     unread_call: str | None = None
     """The beginning of an answer that looks like a tool call, and was not read as one."""
     trajectory: Trajectory | None = None

@@ -333,7 +333,7 @@ class PlannedSource(SampleSource):
             skill_use=pending.skill_use,
             turns=pending.turns,
             tool_calls=pending.tool_calls,
-            text_calls=bill.text_calls if bill is not None else 0,
+            text_calls=(bill.text_calls or None) if bill is not None else None,
             unread_call=_unread_call(ending.text) if pending.tool_calls is not None else None,
             trajectory=pending.trajectory,
             usage=pending.usage,

@@ -31,7 +31,7 @@ WRITTEN = ("write_file", {"path": "tarn.conf", "content": "#tarn 3\nberth: 8003"
 README = '{"name": "write_file", "arguments": {"path": "a.md", "content": "```sh\\nls\\n```\\n"}}'
 README_WRITTEN = ("write_file", {"path": "a.md", "content": "```sh\nls\n```\n"})
 
-READ = {
+READ: dict[str, tuple[str, list[tuple[str, dict[str, str]]]]] = {
     "a fence with a label": (f"```json\n{WRITE}\n```", [WRITTEN]),
     "a fence without a label": (f"```\n{CALL}\n```", [LS]),
     "a fence with another label": (f"```tool_call\n{CALL}\n```", [LS]),

@@ -155,10 +155,10 @@ def test_who_has_no_tools_is_shown_the_files_in_fences_that_they_cannot_close() 
         ("chat", "baseline", "477caf27 f19d8e3a"),
         ("chat", "with_skill", "e31579a8 5ff62d40"),
         ("chat", "previous", "5d69f6cf 54d1390c"),
-        ("agent", "baseline", "d3111fa6 d830a237"),
-        ("agent", "offered", "622df200 bf32865b"),
-        ("agent", "with_skill", "1e057def 07cac3ea"),
-        ("agent", "previous", "590d86f2 1a7f9aaa"),
+        ("agent", "baseline", "15bd08dd bea5fa55"),
+        ("agent", "offered", "0d7f2ea6 74c20031"),
+        ("agent", "with_skill", "acb1fe83 4701bebf"),
+        ("agent", "previous", "0a7fa7b4 2b3ff1ed"),
     ],
 )
 def test_identities_stay_what_they_are(harness: str, arm: Arm, expected: str) -> None:
