@@ -232,7 +232,7 @@ def test_a_total_outage_is_noticed_within_ten_failures_and_twenty_requests(
     ran, provider = run_at(skill(_cases()), behave, max_retry_wait_seconds=1)
     assert len(provider.requests) - healthy <= 20
     assert sum(isinstance(trial.outcome, Scored) for trial in ran.trials) == healthy
-    assert "went down" in ran.evaluation.notes[-1]
+    assert any("went down" in note for note in ran.evaluation.notes)
     assert sum(arm.passed for arm in ran.evaluation.students[0].arms) == healthy, "what there is, is shown"
 
 
