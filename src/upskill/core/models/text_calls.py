@@ -21,8 +21,14 @@ _MARK = re.compile(
     r"|</?\|?(?:tool_calls?|function_calls?|tools?|functions?)\|?>"  # tags of several templates
     r"|\[/?TOOL_CALLS?\]|<\|/?\w+\|>"
 )
-_MEANT = re.compile(rf'"(?:{"|".join(_NAME_KEYS)})"\s*:\s*[{{"].*"(?:{"|".join(_ARGUMENT_KEYS)})"\s*:', re.DOTALL)
+_MARKS_AT_THE_END = re.compile(rf"(?:\s*(?:{_MARK.pattern}))*\s*\Z")
+_NAMED = re.compile(rf'"(?:{"|".join(_NAME_KEYS)})"\s*:\s*[{{"]')
+_GIVEN_ARGUMENTS = re.compile(rf'"(?:{"|".join(_ARGUMENT_KEYS)})"\s*:')
+_SPACE = re.compile(r"[ \t\r\n,;]*")
 _DECODER = json.JSONDecoder(strict=False)  # a line break inside a string is what the model meant
+MOST_CHARACTERS = 100_000
+MOST_MARKS = 500
+"""In an answer that is searched for calls: a server decides how long and how odd it is."""
 MOST_CALLS = 32
 """Calls in one answer; a model that repeats itself writes more."""
 
@@ -54,9 +60,11 @@ def text_calls(
     `schemas` are those of the arguments of each listed tool, `given` what others than the model wrote: its task, its
     files, results of its tools.
     """
+    if len(text) > MOST_CHARACTERS or len(_MARK.findall(text)) > MOST_MARKS:
+        return text, ()
     parts = _parts(text, schemas)
     holding = [number for number, part in enumerate(parts) if part.calls]
-    if not holding or any(_is_quoted(parts[number].source, given) for number in holding):
+    if not holding or _is_quoted((parts[number].source for number in holding), given):
         return text, ()
     first = holding[0]
     calls = tuple(call for part in parts for call in part.calls)
@@ -66,12 +74,18 @@ def text_calls(
         return text, _refused(calls, "write one call, or several with no text between them")
     if len(calls) > MOST_CALLS:
         return text, _refused(calls, f"these are {len(calls)} calls in one message; write at most {MOST_CALLS}")
-    return _MARK.sub("", text[: parts[first].start]).rstrip(), calls
+    return _MARKS_AT_THE_END.sub("", text[: parts[first].start]), calls
 
 
 def looks_like_a_call(text: str) -> bool:
     """Whether a text holds anything of the form of a call, readable or not, to whatever tool."""
-    return _MEANT.search(text) is not None or re.search(r"<function=\w+>", text) is not None
+    return _is_meant(text, 0) or re.search(r"<function=\w+>", text) is not None
+
+
+def _is_meant(text: str, start: int) -> bool:
+    """Whether a name and, after it, arguments stand in the text from here on."""
+    named = _NAMED.search(text, start)
+    return named is not None and _GIVEN_ARGUMENTS.search(text, named.end()) is not None
 
 
 def _refused(calls: tuple[TextCall, ...], why: str) -> tuple[TextCall, ...]:
@@ -97,7 +111,8 @@ def _parts(text: str, schemas: Mapping[str, Mapping[str, Any]]) -> list[_Part]:
 
 
 def _skip_space(text: str, at: int) -> int:
-    return at + len(text[at:]) - len(text[at:].lstrip(" \t\r\n,;"))
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def _part(text: str, start: int, schemas: Mapping[str, Mapping[str, Any]]) -> _Part | None:
@@ -119,8 +134,8 @@ def _part(text: str, start: int, schemas: Mapping[str, Mapping[str, Any]]) -> _P
 
 def _broken(text: str, start: int, error: Exception, schemas: Mapping[str, Mapping[str, Any]]) -> _Part | None:
     """A call whose JSON cannot be read, if it names a listed tool: it takes the rest of the text."""
-    named = next((name for name in schemas if f'"{name}"' in text[start:]), None)
-    if named is None or not _MEANT.search(text, start):
+    named = next((name for name in schemas if text.find(f'"{name}"', start) >= 0), None)
+    if named is None or not _is_meant(text, start):
         return None
     where = (
         f"line {error.lineno}, column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else error
@@ -138,7 +153,7 @@ def _call(value: object, schemas: Mapping[str, Mapping[str, Any]]) -> TextCall |
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
     held = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
     if isinstance(held, str):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             held = _DECODER.decode(held)
     if name is None or (held is None and not (name in schemas and _takes_nothing(schemas[name], value))):
         return None
@@ -158,16 +173,14 @@ def _misfit(arguments: dict[str, Any], schema: Mapping[str, Any]) -> str | None:
     """What of the arguments does not fit the schema."""
     from jsonschema import Draft202012Validator
 
-    wrong = next(
-        iter(sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda one: list(one.path))), None
-    )
+    wrong = next(Draft202012Validator(schema).iter_errors(arguments), None)
     if wrong is None:
         return None
     place = ".".join(map(str, wrong.path))
     return f"{place}: {wrong.message}" if place else wrong.message
 
 
-def _is_quoted(source: str, given: Iterable[str]) -> bool:
+def _is_quoted(sources: Iterable[str], given: Iterable[str]) -> bool:
     """Whether a call stands word for word in what the model was given."""
-    words = " ".join(source.split())
-    return any(words in " ".join(one.split()) for one in given)
+    texts = [" ".join(one.split()) for one in given]
+    return any(" ".join(source.split()) in text for source in sources for text in texts)

@@ -1,11 +1,12 @@
 """Answers as models write them: which hold tool calls, which are answered with what is wrong, which are final."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 
-from upskill.core.models.text_calls import looks_like_a_call, text_calls
+from upskill.core.models.text_calls import MOST_CHARACTERS, looks_like_a_call, text_calls
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "write_file": {
@@ -148,8 +149,27 @@ def test_other_answers_are_final(name: str) -> None:
     assert text_calls(FINAL[name], SCHEMAS) == (FINAL[name], ())
 
 
-def test_prose_before_a_call_stays() -> None:
-    assert text_calls(f"Let me look.\n\n```json\n{CALL}\n```", SCHEMAS)[0] == "Let me look."
+@pytest.mark.parametrize("before", ["Let me look.", "Like this:\n```sh\nls\n```\nSo:"])
+def test_prose_before_a_call_stays_as_it_is(before: str) -> None:
+    assert text_calls(f"{before}\n\n<tool_call>\n```json\n{CALL}\n```\n</tool_call>", SCHEMAS)[0] == before
+
+
+@pytest.mark.parametrize(
+    "piece", ["```{", "```[", '"name":"', '<tool_call>{"name": "bash", "arguments"', "``` ", '{"name":"bash"}', "["]
+)
+def test_a_hostile_answer_takes_no_time_and_breaks_nothing(piece: str) -> None:
+    for most in (MOST_CHARACTERS, 2_000_000):
+        text = piece * (most // len(piece))
+        began = time.process_time()
+        text_calls(text, SCHEMAS)
+        looks_like_a_call(text)
+        assert time.process_time() - began < 2
+
+
+def test_arguments_that_are_nested_too_deeply_are_answered() -> None:
+    deep = json.dumps({"name": "bash", "arguments": "[" * 50_000})
+    _, [call] = text_calls(f"```json\n{deep}\n```", SCHEMAS)
+    assert call.error == "its arguments are no object"
 
 
 @pytest.mark.parametrize(
