@@ -43,7 +43,7 @@ from upskill.core.trials.schedule import (
     Schedule,
     SequentialSchedule,
 )
-from upskill.report.wording import arm_name
+from upskill.report.wording import UNREAD, arm_name
 
 _CUT_SHORT: Mapping[CutShort, StudentEnd] = {
     "interrupted": "interrupted",
@@ -99,10 +99,11 @@ def summarise(
         case_states=case_states,
         bought=bought,
         notes=(
+            *text_calls_notes(mine),
             *notes,
             *copies_notes(schedules),
             *cut_notes(plan.students, mine, arms={arm: arm_name(arm, plan.harness) for arm in plan.arms}),
-            *((*no_tools_notes(mine), *text_calls_notes(mine)) if harness_info(plan.harness).with_tools else ()),
+            *(no_tools_notes(mine) if harness_info(plan.harness).with_tools else ()),
             *cut_listing_notes(mine, others, several=len(plan.students) > 1),
             *judge_notes(reports),
             *models_notes(reports),
@@ -176,8 +177,9 @@ def conclude(
     )
     if plan.against is None:
         return report
-    if harness_info(plan.harness).with_tools and (example := unread_call(finished)) is not None:
-        return replace(report, verdict="invalid", sentence=f"no verdict: {example}")
+    if (unread := unread_call(finished)) is not None:
+        sentence = f"no verdict: {UNREAD}, such as: {unread}"
+        return replace(report, verdict="invalid", sentence=sentence, unread_call=unread)
     compared = plan.measured, plan.against
     pairing, level = _paired(schedule, counted, compared, terms, cut_short, families=plan.families)
     # Also what was lost before the run was resumed, and where no verdict rests on the pair.
@@ -430,17 +432,11 @@ def cut_notes(
 
 
 def unread_call(trials: Iterable[Trial]) -> str | None:
-    """What a model wrote that looks like a tool call, and what to change, where not one call of it was ever read."""
+    """The first thing that a model with tools wrote that looks like a call, where not one call of it was ever read."""
     scored = [trial for trial in trials if isinstance(trial.outcome, Scored)]
     if any(trial.tool_calls for trial in scored):
         return None
-    example = next((trial.unread_call for trial in scored if trial.unread_call is not None), None)
-    if example is None:
-        return None
-    return (
-        f"none of its tool calls could be read, such as: {example}; serve it with the "
-        "chat template of its maker (llama-server --jinja), or measure it without tools (--harness chat)"
-    )
+    return next((trial.unread_call for trial in scored if trial.unread_call is not None), None)
 
 
 def text_calls_notes(trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
@@ -464,7 +460,7 @@ def no_tools_notes(trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
             notes.append(
                 f"{name}: the server refuses tools ({refused[:200]}); measure it without tools: --harness chat"
             )
-        elif scored and all(trial.turns == 1 for trial in scored):
+        elif scored and all(trial.turns == 1 for trial in scored) and unread_call(scored) is None:
             notes.append(
                 f"{name}: never called a tool in {len(scored)} answers; "
                 "if its server does not support tools, measure it without: --harness chat"

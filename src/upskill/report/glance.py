@@ -10,6 +10,7 @@ from upskill.core.nouns import Arm, Evaluation, Lift, StudentReport
 from upskill.core.nouns.text import count
 from upskill.report.next_step import NextStep, next_step
 from upskill.report.wording import (
+    UNREAD,
     USUAL,
     arm_name,
     arm_percents,
@@ -201,6 +202,8 @@ def why_none(report: StudentReport) -> str:
         return "there are no answers without the skill"
     if report.verdict == "undecided":
         return "no pair was complete"
+    if report.unread_call is not None:
+        return f"{UNREAD}, such as: {report.unread_call}"
     asked = sum(arm.trials + arm.errored for arm in report.arms)
     errored = sum(arm.errored for arm in report.arms)
     if report.end == "endpoint down":

@@ -35,6 +35,9 @@ def next_step(
     folder = _UNKNOWN_SKILL if skill is None else quote(skill)
     asked = folder if tests is None else f"{folder} -t {quote(tests)}"
     verdicts = {report.verdict for report in evaluation.students}
+    if any(report.unread_call is not None for report in evaluation.students):
+        what = "serve it with its maker's chat template (llama-server --jinja) and measure again, or without tools"
+        return NextStep(what, f"{_eval(evaluation, asked, verdicts)} --harness chat")
     if (why := _why_resume(evaluation)) is not None:
         return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
     if any(map(_lost_too_much, evaluation.students)):
@@ -101,15 +104,9 @@ def _why_resume(evaluation: Evaluation) -> str | None:
         return "resume where it stopped"
     if any(report.stopped == "budget" or report.end == "cap reached" for report in evaluation.students):
         return "resume with the same budget again"
-    if any(_errored(report) and not _lost_too_much(report) for report in evaluation.students):
+    if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
         return "retry only what errored"
     return None
-
-
-def _errored(report: StudentReport) -> bool:
-    """Whether there is no verdict because answers are missing that could be asked again."""
-    unread = not report.lifts and not any(arm.errored for arm in report.arms)  # its calls, and will be again
-    return report.verdict == "invalid" and (report.end == "endpoint down" or not unread)
 
 
 def _lost_too_much(report: StudentReport) -> bool:

@@ -29,6 +29,7 @@ BAR = 20
 """Characters of a bar on a terminal."""
 USUAL = "95% CI"
 """What an interval is where it says nothing else."""
+UNREAD = "none of its tool calls could be read"
 _FAULTS = {
     "transport": "the connection broke",
     "provider": "the server reported an error",

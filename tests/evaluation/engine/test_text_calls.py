@@ -6,6 +6,8 @@ from typing import Any
 
 from on_engine import Make
 from provider import Behaviour, ReceivedRequest
+from upskill.report.glance import rows_of, sentences_of
+from upskill.report.next_step import next_step
 
 CASE = [("Write the port into port.txt.", {"file": {"path": "port.txt", "contains": "8003"}})]
 FENCE = "```json\n{}\n```"
@@ -81,7 +83,11 @@ def test_calls_that_cannot_be_read_are_no_score(skill: Make, run_at: Any) -> Non
     ran, _ = run_at(skill(CASE), lambda _: Behaviour(text=text), harness="agent", repeats=1)
     (report,) = ran.evaluation.students
     assert report.verdict == "invalid"
-    assert report.sentence.startswith(f"no verdict: none of its tool calls could be read, such as: {text}; serve it")
+    assert report.sentence == f"no verdict: none of its tool calls could be read, such as: {text}"
+    first, *_ = sentences_of(ran.evaluation, rows_of(ran.evaluation))
+    assert first == f"No verdict: none of its tool calls could be read, such as: {text}."
+    assert next_step(ran.evaluation).command.endswith("--harness chat")
+    assert not [note for note in ran.evaluation.notes if "never called a tool" in note]
 
 
 def test_calls_read_from_text_are_counted_in_a_note(skill: Make, run_at: Any) -> None:
@@ -90,4 +96,4 @@ def test_calls_read_from_text_are_counted_in_a_note(skill: Make, run_at: Any) ->
         return Behaviour(text="done" if made else call("shell", command="ls"))
 
     ran, _ = run_at(skill(CASE), behave, harness="agent", repeats=1)
-    assert [note for note in ran.evaluation.notes if "3 tool calls read from text" in note]
+    assert "3 tool calls read from text" in ran.evaluation.notes[0]

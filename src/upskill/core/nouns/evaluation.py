@@ -122,6 +122,8 @@ class StudentReport:
     """Pairs of earlier looks at the same skill that the lift includes."""
     answered_by: tuple[str, ...] = ()
     """What the server called the model, where that is another name."""
+    unread_call: str | None = None
+    """What the model wrote instead of tool calls, where none of it could be read: nothing was measured."""
     loads: Loads | None = None
     """How often the offered skill was loaded; `None` where none was offered, and in results of earlier versions."""
 
