@@ -58,3 +58,25 @@ def test_a_log_as_the_engine_packs_it_is_read_where_the_engine_was_not_loaded(tm
     assert done.stdout.strip() == "()", done.stdout
     with zipfile.ZipFile(tmp_path / "a.eval") as archive:
         assert archive.read("one.json") == b"it was gone"
+
+
+def test_a_chat_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
+    """Fewer than 200 modules of ours, and nothing of what the engine would load for clients that it does not serve."""
+    code = (
+        "import sys; from upskill.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "ours = [name for name in sys.modules if name.split('.')[0] == 'upskill']\n"
+        "print(len(ours), 'acp' in sys.modules, 'inspect_ai.agent._acp.server' in sys.modules)"
+    )
+    root = Path(__file__).parents[3] / "examples"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "eval", str(root / "tarnctl"), "-m", f"scripted/{root}/scripted/student.yaml"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    modules, protocol, server = done.stdout.splitlines()[-1].split()
+    assert 50 < int(modules) < 200
+    assert (protocol, server) == ("False", "False")

@@ -396,13 +396,11 @@ def take_text_calls(output: object, asked: "list[ChatMessage]", tools: "list[Too
 
 
 def load_engine_parts() -> None:
-    """Load what the engine would load with its first sample, where it would stop the event loop for seconds.
+    """Keep the engine from what it would do with its first sample, on the event loop.
 
-    The engine readies a state for each provider's client that is installed, and so loads clients, seconds of CPU each,
+    It readies a state for each provider's client that is installed, and so loads clients, seconds of CPU each,
     that no model of this process uses. A client whose module is there already is one that a model uses.
     """
-    import inspect_ai.agent._acp.server  # noqa: F401 - heavy, and loaded although nothing is served
-
     # Printed where an answer has the wrong shape, with pieces of it: it is judged by us, and may hold a key.
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
     # Clients of providers ask for it, and Python would start whatever `uname` comes first on the search path.

@@ -7,14 +7,15 @@ import logging
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from types import FrameType, ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 from upskill.core.models.client import as_outside_a_notebook
 from upskill.core.nouns import Outage, RunEnd, Student, Trial, harness_info
@@ -227,10 +228,15 @@ def _engine_confined_to(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _engine_parts_replaced() -> Iterator[None]:
+    import yaml
     from inspect_ai._eval import context
     from inspect_ai._eval.task import log
+    from inspect_ai.agent._acp import transport
     from inspect_ai.log import _log
     from inspect_ai.model import _model
+    from inspect_ai.model._model_data import model_data
+
+    fast_yaml = SimpleNamespace(safe_load=partial(yaml.load, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
     replaced = (
         # It looks for `.env` files even where it may load none, and waits for a pipe for ever.
@@ -240,15 +246,30 @@ def _engine_parts_replaced() -> Iterator[None]:
         # It draws frames around every traceback, on the event loop: up to 0.3 s of CPU for a trial that errored.
         (_log, "format_traceback", _plain_traceback),
         (_model, "format_traceback", _plain_traceback),
+        # It reads its list of models, 11 files, with the slow parser of the same library: 0.35 s of CPU.
+        (model_data, "yaml", fast_yaml),
+        # It readies each sample, and itself below, for clients from outside that it is told not to serve: 0.6 s.
+        (transport, "acp_session", _nothing),
     )
     before = [(module, name, getattr(module, name)) for module, name, _ in replaced]
     for module, name, part in replaced:
         setattr(module, name, part)
+    stands_in = sys.modules.setdefault(_SERVER, cast(ModuleType, SimpleNamespace(acp_server=_nothing)))
     try:
         yield
     finally:
+        if isinstance(stands_in, SimpleNamespace):
+            del sys.modules[_SERVER]
         for module, name, part in before:
             setattr(module, name, part)
+
+
+_SERVER = "inspect_ai.agent._acp.server"
+
+
+@asynccontextmanager
+async def _nothing(**_settings: object) -> AsyncIterator[None]:
+    yield None
 
 
 def _plain_traceback(*error: Any) -> tuple[str, str]:
