@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from provider import Behave, Provider
+from provider import MADE, Behave, Provider
 from upskill.core.nouns import Evaluation, Trial
 from upskill.core.nouns.skill import Among
 from upskill.core.settings import resolve_settings
@@ -110,8 +110,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def run_at(run: Run) -> Callable[..., tuple[CommandResult, Provider]]:
     """Evaluates a skill on a loopback provider that behaves as told."""
 
-    def start(skill: Path, behave: Behave, **settings: Any) -> tuple[CommandResult, Provider]:
-        with Provider(behave) as provider:
+    def start(
+        skill: Path, behave: Behave, *, first_call: Behave = lambda _: MADE, **settings: Any
+    ) -> tuple[CommandResult, Provider]:
+        with Provider(behave, first_call=first_call) as provider:
             return run(skill, ["any"], base_url=provider.url, **settings), provider
 
     return start

@@ -74,6 +74,21 @@ def answer_ok(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text=f"answer {asked.number}")
 
 
+_READY = {"id": "c", "type": "function", "function": {"name": "ready", "arguments": '{"word": "yes"}'}}
+MADE = Behaviour(
+    body={
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "message": {"role": "assistant", "content": None, "tool_calls": [_READY]},
+            }
+        ]
+    }
+)
+"""The tool call for which a model is asked before its trials."""
+
+
 class Provider:
     """Serves until the block ends."""
 
@@ -85,8 +100,13 @@ class Provider:
         window: int | None = None,
         tokenizer: bool = False,
         lists: str = "any",
+        first_call: Behave = lambda _: MADE,
     ) -> None:
-        """The server says that it has this `window` and `lists` this model; with a `tokenizer` a token is a word."""
+        """The server says that it has this `window` and `lists` this model; with a `tokenizer` a token is a word.
+
+        The tool call for which it is asked before trials is answered by `first_call` and not kept.
+        """
+        self._first_call = first_call
         self._behave = behave
         self._tokenizer = tokenizer
         self._port = port
@@ -172,8 +192,10 @@ class Provider:
         if not path.endswith("/chat/completions"):
             await _send(writer, 404, b"{}")
             return True
+        asked = ReceivedRequest(number=self._count + 1, body=json.loads(body), headers=headers, at=time.monotonic())
+        if [tool["function"]["name"] for tool in asked.body.get("tools", ())] == ["ready"]:
+            return await _behave_towards(writer, self._first_call(asked), asked)
         self._count += 1
-        asked = ReceivedRequest(number=self._count, body=json.loads(body), headers=headers, at=time.monotonic())
         if self.keep_requests:
             self.requests.append(asked)
         return await _behave_towards(writer, self._behave(asked), asked)

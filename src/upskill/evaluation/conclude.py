@@ -451,16 +451,11 @@ def text_calls_notes(trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
 
 
 def no_tools_notes(trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
-    """Notes on students that never used a tool: their server may not support tools, and a pass rate of 0 hides that."""
+    """Notes on students that never used a tool: a pass rate of 0 hides that."""
     notes = []
     for name, mine in trials.items():
-        refused = next((words for trial in mine if (words := _refusal_of_tools(trial)) is not None), None)
         scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
-        if refused is not None and not scored:
-            notes.append(
-                f"{name}: the server refuses tools ({refused[:200]}); measure it without tools: --harness chat"
-            )
-        elif scored and all(trial.turns == 1 for trial in scored) and unread_call(scored) is None:
+        if scored and all(trial.turns == 1 for trial in scored) and unread_call(scored) is None:
             notes.append(
                 f"{name}: never called a tool in {len(scored)} answers; "
                 "if its server does not support tools, measure it without: --harness chat"
@@ -489,11 +484,3 @@ def judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:
             who = f"{report.student.name}: " if len(reports) > 1 else ""
             answers = f"{error.compared} answers that other checks could decide"
             yield f"{who}the judge's error rate was not measured ({answers}); the interval does not include it"
-
-
-def _refusal_of_tools(trial: Trial) -> str | None:
-    """The error message of a server that refuses tools; `None` where there is none."""
-    outcome = trial.outcome
-    if isinstance(outcome, Errored) and outcome.fault == "provider" and "tool" in outcome.message.lower():
-        return outcome.message
-    return None

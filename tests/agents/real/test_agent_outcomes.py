@@ -270,7 +270,7 @@ def test_a_cap_of_the_run_ends_a_trial_unmeasured_and_the_run_is_resumed_with_th
             harness="codex",
             agent_bin=CODEX,
             baseline=False,
-            max_calls=1,
+            max_calls=2,  # one is the call for which the model is asked first
         )
         assert ended(ran, ["capped"]) == {"capped": "errored: budget"}
         assert len(provider.requests) == 1

@@ -9,7 +9,7 @@ import pytest
 from on_engine import CommandResult, Make, Run
 from provider import Behaviour, ReceivedRequest
 from tool_students import call, is_first, shell, tool_call, turns
-from upskill.core.nouns import Errored, Scored, Trial
+from upskill.core.nouns import Scored, Trial
 from upskill.evaluation.report import read_report
 
 
@@ -346,17 +346,3 @@ def test_students_get_tools_where_a_case_has_files_and_chat_shows_them_in_the_pr
     assert ran.evaluation.students[0].harness == "chat"
     assert provider.requests[0].prompt == "Write the port into port.txt.\n\ninput.txt:\n```\nseven\n```"
     assert "tools" not in provider.requests[0].body
-
-
-def test_a_server_that_refuses_tools_is_named_and_the_hint_says_what_to_do(skill: Make, run_at: Any) -> None:
-    def behave(asked: ReceivedRequest) -> Behaviour:
-        if "tools" in asked.body:
-            return Behaviour(status=400, error={"message": "this model does not support tools", "type": "invalid"})
-        return Behaviour(text="done")
-
-    ran, _ = run_at(skill(CASE), behave, harness="agent")
-    assert ran.evaluation.students[0].verdict == "invalid"
-    assert {type(trial.outcome) for trial in ran.trials} == {Errored}
-    notes = " ".join(ran.evaluation.notes)
-    assert "does not support tools" in notes
-    assert "--harness chat" in notes

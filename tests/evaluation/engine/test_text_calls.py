@@ -4,8 +4,11 @@ what others wrote."""
 import json
 from typing import Any
 
+import pytest
+
 from on_engine import Make
-from provider import Behaviour, ReceivedRequest
+from provider import MADE, Behave, Behaviour, ReceivedRequest
+from upskill.errors import ProviderError
 from upskill.report.glance import rows_of, sentences_of
 from upskill.report.next_step import next_step
 
@@ -97,3 +100,59 @@ def test_calls_read_from_text_are_counted_in_a_note(skill: Make, run_at: Any) ->
 
     ran, _ = run_at(skill(CASE), behave, harness="agent", repeats=1)
     assert "3 tool calls read from text" in ran.evaluation.notes[0]
+
+
+def keeping(requests: list[ReceivedRequest], answer: Behaviour) -> Behave:
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        requests.append(asked)
+        return answer
+
+    return behave
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_server_that_refuses_tools_is_named_before_any_trial(skill: Make, run_at: Any, status: int) -> None:
+    refusal = Behaviour(status=status, error={"message": "tools param requires --jinja flag", "type": "invalid"})
+    trials: list[ReceivedRequest] = []
+    with pytest.raises(ProviderError, match=r"refuses a request with a tool: .*requires --jinja flag") as refused:
+        run_at(
+            skill(CASE), keeping(trials, Behaviour()),
+            harness="agent", first_call=lambda _: refusal, max_retries=0,
+        )  # fmt: skip
+    assert "--harness chat" in str(refused.value.hint)
+    assert not trials
+
+
+def test_a_model_that_makes_no_trivial_call_is_measured_and_a_note_says_what_it_wrote(skill: Make, run_at: Any) -> None:
+    asked: list[ReceivedRequest] = []
+    first_call = keeping(asked, Behaviour(text="I am ready."))
+    ran, provider = run_at(
+        skill(CASE), lambda _: Behaviour(text="done"), harness="agent", repeats=1, first_call=first_call
+    )
+    assert "any was asked for one tool call before the trials and made none: I am ready." in ran.evaluation.notes
+    assert len(asked) == 1, "once, whatever the number of arms"
+    assert ran.evaluation.bought.calls == len(provider.requests) + 1
+
+
+def test_a_trivial_call_that_is_written_as_text_is_one(skill: Make, run_at: Any) -> None:
+    ran, _ = run_at(
+        skill(CASE), lambda _: Behaviour(text="done"), harness="agent", repeats=1,
+        first_call=lambda _: Behaviour(text=call("ready", word="yes")),
+    )  # fmt: skip
+    assert not any("before the trials" in note for note in ran.evaluation.notes)
+
+
+def test_an_outage_during_the_trivial_call_is_left_to_the_trials(skill: Make, run_at: Any) -> None:
+    ran, provider = run_at(
+        skill(CASE), lambda _: Behaviour(text="done"), harness="agent", repeats=1, max_retries=0,
+        first_call=lambda _: Behaviour(fault="reset"),
+    )  # fmt: skip
+    assert provider.requests
+    assert not any("before the trials" in note for note in ran.evaluation.notes)
+
+
+def test_without_tools_no_call_is_asked_for(skill: Make, run_at: Any) -> None:
+    asked: list[ReceivedRequest] = []
+    case = [("Which port?", {"contains": "8003"})]
+    run_at(skill(case), lambda _: Behaviour(text="8003"), repeats=1, first_call=keeping(asked, MADE))
+    assert not asked

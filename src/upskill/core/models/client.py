@@ -17,7 +17,7 @@ from upskill.core.models.handoff import Handoff, HandoffOpen
 from upskill.core.models.spending import Bill, Ledger, Purpose, Question, Reply, billing
 from upskill.core.nouns import Fault
 from upskill.core.nouns.text import estimated_tokens, whole_characters
-from upskill.errors import UsageError
+from upskill.errors import ProviderError, UsageError
 from upskill.interruption import run_interruptibly
 
 if TYPE_CHECKING:
@@ -151,8 +151,36 @@ class JudgeClient:
             await model.api.aclose()
 
 
+FIRST_CALL = "Call the tool `ready` once, with `word` set to `yes`."
+
+
+async def first_call(model: "Model", endpoint: Endpoint) -> str | None:
+    """Ask a model for one trivial tool call. Returns what it wrote where it made none, `None` where it made one.
+
+    Raises `ProviderError` where its server refuses requests with tools. Of any other fault the trials tell.
+    """
+    from inspect_ai.model import ChatMessageUser
+    from inspect_ai.tool import ToolInfo, ToolParam, ToolParams
+
+    parameters = ToolParams(properties={"word": ToolParam(type="string")}, required=["word"])
+    tool = ToolInfo(name="ready", description="Says that you are ready.", parameters=parameters)
+    with billing(Purpose(role="student")) as bill:
+        try:
+            output = await model.generate([ChatMessageUser(content=FIRST_CALL)], tools=[tool])
+        except Exception as error:
+            if bill.fault is None:
+                raise
+            if getattr(error, "status_code", None) in (*REFUSES_THE_REQUEST, 500):
+                raise ProviderError(
+                    f"{endpoint.name}: its server refuses a request with a tool: {bill.fault_message or error}",
+                    hint="start it with a chat template that knows tools (llama-server --jinja), or --harness chat",
+                ) from None
+            return None
+    return None if output.message.tool_calls else output.completion
+
+
 REFUSES_THE_REQUEST = (400, 404, 415, 422, 501)
-"""What servers answer that do not know how to hold an answer to a schema."""
+"""What servers answer that do not know how to hold an answer to a schema, or what tools are."""
 LEAST_OUTPUT_TOKENS = 512
 _CUT = ("max_tokens", "model_length")
 

@@ -17,16 +17,19 @@ from pathlib import Path
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from upskill.core.models.client import as_outside_a_notebook
+from upskill.core.models import Endpoint
+from upskill.core.models.client import as_outside_a_notebook, first_call
 from upskill.core.nouns import Outage, RunEnd, Student, Trial, harness_info
+from upskill.core.nouns.text import on_one_line, shortened
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.trial_run import TrialRun
-from upskill.errors import EXIT_INTERRUPTED, EngineError
+from upskill.errors import EXIT_INTERRUPTED, EngineError, ProviderError
 from upskill.interruption import interrupt, run_interruptibly
 
 if TYPE_CHECKING:
     from inspect_ai import Task
     from inspect_ai.log import EvalLog
+    from inspect_ai.model import Model
     from inspect_ai.solver import Solver
 
     from upskill.core.trials.sample_source import Find, PlannedSource
@@ -110,10 +113,9 @@ class _StudentTasks:
 
         from upskill.core.trials.sample_source import PlannedSource, graded, unless_bought_elsewhere
 
-        run = self._run
-        model = run.client.open(
-            run.endpoints[student.name], temperature=student.temperature, max_output_tokens=student.max_output_tokens
-        )
+        run, endpoint = self._run, self._run.endpoints[student.name]
+        with_tools = harness_info(run.plan.harness).with_tools
+        model = run.client.open(endpoint, temperature=student.temperature, max_output_tokens=student.max_output_tokens)
         source = PlannedSource(
             run.schedules[student.name],
             student=student,
@@ -122,6 +124,7 @@ class _StudentTasks:
             in_flight=run.client.policy.concurrency,
             record=self._record,
             recall=partial(run.recall, student),
+            before_first=None if not with_tools or endpoint.is_scripted else partial(self._first_call, model, endpoint),
             close=partial(self._close, student.name, model.api.aclose),
         )
         self._sources.append(source)
@@ -131,7 +134,7 @@ class _StudentTasks:
             solver=unless_bought_elsewhere(solver_for(source.find), source.find, run, student),
             scorer=graded(source.find, run.grade),
             model=model,
-            working_limit=run.trial_limits.seconds if harness_info(run.plan.harness).with_tools else None,
+            working_limit=run.trial_limits.seconds if with_tools else None,
             metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
         )
 
@@ -149,9 +152,25 @@ class _StudentTasks:
             interrupt()
         except Exception as error:  # noqa: BLE001 - raised again once the engine has let go
             # A record that cannot be kept ends the run: trials that nobody can read are not worth buying.
-            self._failure = self._failure or error
-            for source in self._sources:
-                source.stopped = True
+            self._stop(error)
+
+    def _stop(self, failure: Exception) -> None:
+        self._failure = self._failure or failure
+        for source in self._sources:
+            source.stopped = True
+
+    async def _first_call(self, model: "Model", endpoint: Endpoint) -> None:
+        """Ask a model that will have tools for one call, unless it has answered anything before."""
+        if self._run.client.answers_of(endpoint):
+            return
+        try:
+            wrote = await first_call(model, endpoint)
+        except ProviderError as refused:
+            self._stop(refused)
+            return
+        if wrote is not None:
+            text = shortened(on_one_line(wrote), 80) or "nothing"
+            self._run.note(f"{endpoint.name} was asked for one tool call before the trials and made none: {text}")
 
     async def _close(self, student: str, close_model: Callable[[], Awaitable[None]]) -> None:
         await close_model()

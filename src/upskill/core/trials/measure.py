@@ -114,6 +114,10 @@ def measure(
                 measured.trials.append(trial.without_answer())
                 progress.trial_finished(trial)
 
+            def note(text: str) -> None:
+                measured.notes += (text,)
+                progress.note(text)
+
             reuse = Reuse(
                 experiment,
                 before,
@@ -154,6 +158,7 @@ def measure(
                             contents=experiment.contents,
                             open_sandbox=context.open_sandbox or _no_sandbox,
                             close=None if judge_client is None else judge_client.close,
+                            note=note,
                         )
                     )
             finally:
@@ -161,7 +166,7 @@ def measure(
     except KeyboardInterrupt:  # before or after the engine ran, which ends in good order by itself
         measured.end = RunEnd(interrupted=True)
     finally:
-        measured.notes = () if store is None else store.notes
+        measured.notes += () if store is None else store.notes
     return measured
 
 

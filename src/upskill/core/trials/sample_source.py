@@ -208,8 +208,10 @@ class PlannedSource(SampleSource):
         in_flight: int,
         record: Record,
         recall: Recall,
+        before_first: Callable[[], Awaitable[None]] | None,
         close: Callable[[], Awaitable[None]],
     ) -> None:
+        """`before_first` is awaited before a trial is bought for the first time."""
         self._schedule = schedule
         self._student = student
         self._requests = requests
@@ -217,6 +219,7 @@ class PlannedSource(SampleSource):
         self._in_flight = in_flight
         self._record = record
         self._recall = recall
+        self._before_first = before_first
         self._close = close
         self._pending: dict[str, PendingTrial] = {}
         self._number = 0
@@ -229,12 +232,16 @@ class PlannedSource(SampleSource):
         return self._pending[str(state.sample_id)]
 
     def initial_samples(self) -> list[Sample]:
-        """Enough to keep every connection busy while the first answers come in."""
-        return self._next()
+        """Enough to keep every connection busy while the first answers come in; none where something comes first."""
+        return self._next() if self._before_first is None else []
 
     async def next_samples(self) -> list[Sample] | None:
         """Asked when nothing is left in flight: more, or the end, at which the connections are closed."""
         samples = self._next()
+        if samples and self._before_first is not None:
+            await self._before_first()
+            self._before_first = None
+            samples = [] if self.stopped else samples
         if not samples:
             # The engine leaves them open, and a process that runs many evaluations would run out of them.
             await self._close()

@@ -159,3 +159,5 @@ class TrialRun:
     """Where students with tools work."""
     close: Callable[[], Awaitable[None]] | None = None
     """Called on the engine's event loop when the last student has ended."""
+    note: Callable[[str], None] = lambda _: None
+    """Hears what a person should know of the run as a whole."""
