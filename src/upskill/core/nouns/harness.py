@@ -50,6 +50,11 @@ class HarnessInfo:
         return self.arms.get(arm, _CEILING if arm == "ceiling" else arm)
 
 
+_CODING_AGENTS: tuple[tuple[str, str, str, str], ...] = (
+    ("codex", "Codex", "codex", "@openai/codex"),
+    ("claude-code", "Claude Code", "claude", "@anthropic-ai/claude-code"),
+    ("opencode", "opencode", "opencode", "opencode-ai"),
+)
 HARNESSES: dict[str, HarnessInfo] = {
     info.name: info
     for info in (
@@ -80,11 +85,7 @@ HARNESSES: dict[str, HarnessInfo] = {
                 program=program,
                 package=package,
             )
-            for name, title, program, package in (
-                ("codex", "Codex", "codex", "@openai/codex"),
-                ("claude-code", "Claude Code", "claude", "@anthropic-ai/claude-code"),
-                ("opencode", "opencode", "opencode", "opencode-ai"),
-            )
+            for name, title, program, package in _CODING_AGENTS
         ),
     )
 }
