@@ -63,7 +63,7 @@ def remove(feature: Feature, root: Path) -> None:
     commands = re.findall(
         rf'"([a-z]+)": \("{feature.name}\.', (ROOT / "src/upskill/cli.py").read_text(encoding="utf-8")
     )
-    typed = rf"^(\$ )?(UPSKILL_\S+ )*upskill ({'|'.join(commands)})\b" if commands else "$^"
+    typed = rf"^(\$ )?(UPSKILL_\S+ )*upskill ({'|'.join(commands)})\b" if commands else r"(?!)"
     for page in (*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("benchmarks/**/*.md")):
         _drop_lines(page, typed)
         text = page.read_text(encoding="utf-8")

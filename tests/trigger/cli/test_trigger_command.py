@@ -10,6 +10,7 @@ from generation.engine.trigger_router import Chances, TriggerRouter
 from generation.unit.teaching.trigger_teacher import SKILL, answer, near_miss, should_load
 from provider import Behaviour, Provider, ReceivedRequest
 from typed import Upskill
+from upskill.core.nouns.harness import HARNESSES
 
 NUMBERS = range(12)
 
@@ -119,7 +120,8 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(upskill: Up
     )
     chat = upskill("trigger", SKILL.name, "-m", "scripted/x.yaml", "--harness", "chat")
     assert "a model cannot load a skill" in chat.stderr
-    assert "auto, agent, codex," in upskill("trigger", "--help").stdout
+    with_tools = [name for name, info in HARNESSES.items() if info.with_tools]
+    assert ", ".join(["auto", *with_tools[:2]]) in upskill("trigger", "--help").stdout
     assert upskill("trigger", SKILL.name, "--replace").returncode == 2
 
 
