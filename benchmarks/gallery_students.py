@@ -1,14 +1,17 @@
-"""What each skill of the gallery does for a very small real model on this machine, on its knowledge cases.
+"""What each skill of the gallery, and `examples/tarnctl`, does for three small real models on this machine.
 
-    python -m benchmarks.gallery_students                all skills
-    python -m benchmarks.gallery_students tidy-data      one of them
+    python -m benchmarks.gallery_students                          SmolLM2, the knowledge cases of all skills
+    python -m benchmarks.gallery_students --model 1.5b             Qwen2.5-Coder (`make models`)
+    python -m benchmarks.gallery_students --model 1.5b --level executable github-actions
 
-Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; its evidence is written beside
-the skill. The cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes ten
-times as long. Beside the GPU skill, what was published about its subject is measured, as a skill of its own.
+Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; the evidence of a skill is
+written beside it. Cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes ten times
+as long. A run that is there is not made again, unless `--again`; after a stop, what was answered comes from the store.
+Beside the GPU skill, what was published about its subject is measured on SmolLM2, as a skill of its own.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -19,49 +22,75 @@ from pathlib import Path
 from tools.gallery import GALLERY, KNOWLEDGE, ROOT, level_files, skill_names
 from tools.gallery_page import PAGE, RUNS, page
 from tools.local_model import served_model
+from tools.models import MODELS
 
 PUBLISHED = GALLERY / "gpu-kernels" / "evals" / "published-facts"
+TARNCTL = ROOT / "examples" / "tarnctl"
 UPSKILL = str(Path(sys.executable).parent / "upskill")
 PORT = 18731
 """Stays the same: it is part of what a run records."""
-ASKED = ["--harness", "chat", "--runs", "1", "--concurrency", "1"]
-SET = {"UPSKILL_TEMPERATURE": "0", "UPSKILL_MAX_OUTPUT_TOKENS": "64", "UPSKILL_CEILING": "true"}
+ASKED = ["--runs", "1", "--concurrency", "1"]
+SMOLLM2 = "smollm2"
+NAMES = {SMOLLM2: SMOLLM2, **{size: model.name for size, model in MODELS.items()}}
+SET = {"UPSKILL_TEMPERATURE": "0"}
+KNOWS = {"UPSKILL_CEILING": "true"}
+"""At the level of knowledge, where the cases of the gallery name the passage that answers them."""
+MOST_TOKENS = {SMOLLM2: "64", "0.5b": "96", "1.5b": "96"}
+"""Of an answer at the level of knowledge. With tools an answer has what the command gives it."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Serve the model, evaluate, write the evidence."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gallery_students")
-    parser.add_argument("skills", nargs="*", help="default: all of them")
+    parser.add_argument("skills", nargs="*", help="default: all of them, and tarnctl")
+    parser.add_argument("--model", choices=NAMES, default=SMOLLM2)
+    parser.add_argument("--level", default=KNOWLEDGE)
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--port", type=int, default=PORT)
     flags = parser.parse_args(words)
-    with served_model(flags.port, cache=True) as url:
-        for name in flags.skills or skill_names():
-            folder = GALLERY / name
-            cases = level_files(name)[KNOWLEDGE]
-            _evaluate(folder, cases, url, runs=RUNS / name)
-            _upskill("evidence", str(folder.relative_to(ROOT)), runs=RUNS / name)
-            if name == "gpu-kernels":
-                _evaluate(PUBLISHED, cases, url, runs=RUNS / PUBLISHED.name)
+    with served_model(flags.port, cache=True, size=None if flags.model == SMOLLM2 else flags.model) as url:
+        for name in flags.skills or [TARNCTL.name, *skill_names()]:
+            skill = TARNCTL if name == TARNCTL.name else GALLERY / name
+            cases = None if skill == TARNCTL else level_files(name)[flags.level]
+            if _evaluate(skill, cases, url, flags, runs=RUNS / name) and skill != TARNCTL:
+                _upskill("evidence", str(skill.relative_to(ROOT)), runs=RUNS / name)
+            if name == "gpu-kernels" and flags.model == SMOLLM2:
+                _evaluate(PUBLISHED, cases, url, flags, runs=RUNS / PUBLISHED.name)
     PAGE.write_text(page(), encoding="utf-8")
     return 0
 
 
-def _evaluate(skill: Path, cases: Path, url: str, *, runs: Path) -> None:
-    """Measure below `build/`, and only then replace the run that was kept."""
-    fresh = ROOT / "build" / "measured" / runs.name
+def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespace, *, runs: Path) -> bool:
+    """Measure below `build/`, and only then replace the run that was kept. Returns whether anything was measured."""
+    knows = flags.level == KNOWLEDGE
+    kept = [path for path in runs.glob("*/run.json") if _is_of(path, NAMES[flags.model], knows=knows)]
+    if kept and not flags.again:
+        return False
+    fresh = ROOT / "build" / "measured" / f"{runs.name}-{flags.model}-{flags.level}"
     shutil.rmtree(fresh, ignore_errors=True)
-    words = ["eval", str(skill.relative_to(ROOT)), "-t", str(cases.relative_to(ROOT)), "-m", "smollm2", *ASKED]
-    words += ["--base-url", f"{url}/v1", "--fresh", "--yes"]
-    _upskill(*words, runs=fresh)
-    shutil.rmtree(runs, ignore_errors=True)
+    words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED]
+    words += ["--harness", "chat" if knows else "agent", "--base-url", f"{url}/v1", "--yes"]
+    words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
+    words += ["--fresh"] if flags.again else []
+    more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else {}
+    _upskill(*words, runs=fresh, **more, **(KNOWS if knows and cases is not None else {}))
+    for path in kept:
+        shutil.rmtree(path.parent)
     # Runs are ignored by git where they are made; the logs are large, and the answers are in `trials.jsonl`.
-    shutil.copytree(fresh, runs, ignore=shutil.ignore_patterns(".gitignore", "logs", "report.html"))
+    ignored = shutil.ignore_patterns(".gitignore", "logs", "report.html")
+    shutil.copytree(fresh, runs, ignore=ignored, dirs_exist_ok=True)
     for path in runs.glob("*/run.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
+    return True
 
 
-def _upskill(*words: str, runs: Path) -> None:
-    variables = {**SET, "UPSKILL_RUNS_DIR": str(runs.relative_to(ROOT))}
+def _is_of(path: Path, model: str, *, knows: bool) -> bool:
+    (student,) = json.loads(path.read_text(encoding="utf-8"))["results"]["students"]
+    return bool(student["model"] == model and (student["harness"].split("/")[0] == "chat") == knows)
+
+
+def _upskill(*words: str, runs: Path, **more: str) -> None:
+    variables = {**SET, **more, "UPSKILL_RUNS_DIR": str(runs.relative_to(ROOT))}
     print("$ " + " ".join([*(f"{name}={value}" for name, value in variables.items()), "upskill", *words]), flush=True)
     subprocess.run([UPSKILL, *words], cwd=ROOT, env={**os.environ, **variables}, check=True)
 

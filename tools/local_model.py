@@ -1,4 +1,4 @@
-"""The small model of the tests, served on loopback while a block runs. `make setup` installs it."""
+"""A small model, served on loopback while a block runs: that of the tests, or one of `make models`."""
 
 import socket
 import subprocess
@@ -14,14 +14,22 @@ SERVE = Path(__file__).parent.parent / "src" / "upskill" / "setup" / "example" /
 
 
 @contextmanager
-def served_model(port: int = 0, *, cache: bool = False) -> Iterator[str]:
-    """The address of the server, without `/v1`; at any free port, or at this one. Raises `RuntimeError` if it fails."""
+def served_model(port: int = 0, *, cache: bool = False, size: str | None = None) -> Iterator[str]:
+    """The address of the server, without `/v1`; at any free port, or at this one. Raises `RuntimeError` if it fails.
+
+    `size` names a model of `tools/models.py`; by default it is the one that `make setup` installs.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
+    if size is None:
+        command = [str(SERVE), str(port), *(["--cache"] if cache else [])]
+    else:
+        command = ["-m", "tools.models", "serve", size, str(port), *([] if cache else ["--no-cache"])]
     server = subprocess.Popen(
-        [sys.executable, str(SERVE), str(port), *(["--cache"] if cache else [])],
+        [sys.executable, *command],
+        cwd=Path(__file__).parent.parent,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

