@@ -277,13 +277,31 @@ def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow], *, decision:
         return (decision or "Nothing was measured.",)
     found = answer(_subject(evaluation), rows)
     interrupted = ["The run was interrupted, so this is not final."] if evaluation.interrupted else []
-    found += _loading(evaluation, rows)
+    found += [*_warning(evaluation, rows), *_loading(evaluation, rows)]
     return (*interrupted, *found) if decision is None else (decision, *interrupted, *found[1:])
 
 
 def answer(subject: str, rows: Sequence[GlanceRow]) -> list[str]:
     """What was found, in one or two sentences about the subject. There is at least one row."""
     return [_one(subject, rows[0])] if len(rows) == 1 else _several(subject, rows)
+
+
+def _warning(evaluation: Evaluation, rows: Sequence[GlanceRow]) -> list[str]:
+    """With which models the skill should not be used: it costs tokens and changes nothing."""
+    against = [row for row, one in zip(rows, evaluation.students, strict=True) if _is_no_use(one)]
+    if not against:
+        return []
+    if len(rows) > 1:
+        return [f"Do not use it with {_listed(against)}: it costs tokens and changes nothing there."]
+    return [f"Do not use it with this model: it costs tokens ({rows[0].tokens} per answer) and changes nothing."]
+
+
+def _is_no_use(report: StudentReport) -> bool:
+    measured, against = (report.arm(arm) for arm in report.compared)
+    if report.compared[1] != "baseline" or report.compared[0] == "ceiling" or measured is None or against is None:
+        return False
+    dearer = measured.tokens is not None and against.tokens is not None and measured.tokens > against.tokens
+    return report.verdict == "no difference" and dearer
 
 
 def _loading(evaluation: Evaluation, rows: Sequence[GlanceRow]) -> list[str]:

@@ -50,7 +50,18 @@ from upskill.report.next_step import NextStep
     ],
 )
 def test_one_model_is_one_sentence_with_the_answer_first(measured: StudentReport, said: str) -> None:
-    assert glance(found(measured)).sentences == (said,)
+    assert glance(found(measured)).sentences[0] == said
+
+
+def test_a_skill_that_costs_tokens_and_changes_nothing_should_not_be_used() -> None:
+    warning = "Do not use it with this model: it costs tokens (26 → 130 per answer) and changes nothing."
+    assert glance(found(SAME)).sentences[1:] == (warning,)
+    several = "Do not use it with same: it costs tokens and changes nothing there."
+    assert glance(found(HELPED, SAME)).sentences[-1] == several
+    for other in (HELPED, STRONG, WORSE, OPEN, CHEAPER, LOST, ALONE):
+        assert len(glance(found(other)).sentences) == 1
+    same_price = replace(SAME, arms=tuple(replace(one, tokens=26.0) for one in SAME.arms))
+    assert len(glance(found(same_price)).sentences) == 1
 
 
 def test_several_models_are_counted_and_the_best_is_named() -> None:
