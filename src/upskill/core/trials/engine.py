@@ -160,8 +160,8 @@ class _StudentTasks:
             source.stopped = True
 
     async def _first_call(self, model: "Model", endpoint: Endpoint) -> None:
-        """Ask a model that will have tools for one call, unless it has answered anything before."""
-        if self._run.client.answers_of(endpoint):
+        """Ask a model that will have tools for one call, unless it has answered anything or only one may be made."""
+        if self._run.client.answers_of(endpoint) or self._run.client.budget.max_calls == 1:
             return
         try:
             wrote = await first_call(model, endpoint)
