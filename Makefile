@@ -13,7 +13,7 @@ RECORDING = build/recording
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages gallery s3 models check style types unit test coverage full interpreters removable statistics docs recording lock dist release demo live
+.PHONY: setup hooks agents pages gallery s3 models models-test check style types unit test coverage full interpreters removable statistics docs recording lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +60,9 @@ s3: $(S3)/ready  ## a server that imitates S3, for tests of sweeps in a bucket, 
 MODELS ?=
 models: setup  ## weights of real coding models, 0.5b and 1.5b, into your cache; MODELS=0.5b MODEL_FILE=PATH takes a file; 1.6 GB
 	$(BIN)/python -m tools.models $(MODELS)
+
+models-test: setup  ## the product on the coding model of half a billion parameters; 15 minutes
+	$(BIN)/python -m pytest -q -m full tests/model/test_coder_student.py
 
 check: setup  ## format, lint, types, layers, unit tests: the fast half, on two cores
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going unit types style

@@ -1,37 +1,103 @@
 """Writes the table of the runs in `gallery/measured` into `gallery/README.md`: `python -m tools.gallery_page`."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from tools.gallery import GALLERY
+from tools.gallery import GALLERY, KNOWLEDGE
 from tools.page_parts import with_part
 
 PAGE = GALLERY / "README.md"
 MEASURED = "<!-- Written by `python -m tools.gallery_page`; do not edit. -->"
 RUNS = GALLERY / "measured"
+MODELS = {
+    "smollm2": "SmolLM2 135M",
+    "qwen2.5-coder-0.5b": "Qwen2.5-Coder 0.5B",
+    "qwen2.5-coder-1.5b": "Qwen2.5-Coder 1.5B",
+}
+"""From the smallest to the largest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The result of one kept run."""
+
+    skill: str
+    model: str
+    level: str
+    cases: int
+    rates: Mapping[str, float]
+    arm: str
+    """The one that the verdict is about."""
+    lift: float
+    low: float
+    high: float
+    confidence: float
+    verdict: str
+    minutes: float
+
+    @property
+    def before(self) -> float:
+        """The pass rate without the skill."""
+        return self.rates["baseline"]
+
+    @property
+    def after(self) -> float:
+        """The pass rate with the skill, as it reaches the model in this harness."""
+        return self.rates[self.arm]
+
+    @property
+    def words(self) -> str:
+        """The lift and its interval for new cases."""
+        ends = f"{_points(self.low)} to {_points(self.high)}"
+        return f"{_points(self.lift)} ({100 * self.confidence:g}% CI {ends})"
+
+
+def found() -> list[Found]:
+    """The result of each run that is kept: by level, skill and size of the model."""
+    runs = [_found(path.parent.parent.name, json.loads(path.read_text("utf-8"))) for path in RUNS.glob("*/*/run.json")]
+    return sorted(runs, key=lambda run: (run.level != KNOWLEDGE, run.skill, list(MODELS).index(run.model)))
+
+
+def _found(skill: str, record: dict[str, Any]) -> Found:
+    (student,) = record["results"]["students"]
+    lift = student["lifts"][0]
+    low, high = lift["cases_like_these"] or lift["these_cases"]
+    began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "finished_at"))
+    return Found(
+        skill=skill,
+        model=student["model"],
+        level=KNOWLEDGE if student["harness"] == "chat" else "executable",
+        cases=lift["cases"],
+        rates={arm: one["pass_rate"] for arm, one in student["arms"].items()},
+        arm=lift["arm"],
+        lift=lift["mean"],
+        low=low,
+        high=high,
+        confidence=lift["confidence"],
+        verdict=student["verdict"],
+        minutes=(ended - began).total_seconds() / 60,
+    )
 
 
 def page() -> str:
     """The page, with a row for each run."""
     lines = [
-        "| skill | cases | without the skill | with it | passage alone | lift in points | verdict |",
-        "|---|---|---|---|---|---|---|",
+        "| skill | model | cases | without the skill | with it | passage alone | lift in points | verdict | minutes |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *map(_row, found()),
     ]
-    for path in sorted(RUNS.glob("*/*/run.json")):
-        lines.append(_row(path.parent.parent.name, json.loads(path.read_text(encoding="utf-8"))["results"]))
     return with_part(PAGE.read_text(encoding="utf-8"), MEASURED, "\n".join(lines))
 
 
-def _row(skill: str, result: dict[str, Any]) -> str:
-    """Pass rates, the lift with its interval for new cases, what the passage alone reaches, and the verdict."""
-    (student,) = result["students"]
-    lift = next(one for one in student["lifts"] if one["arm"] == "with_skill")
-    low, high = lift["cases_like_these"]
-    rates = {arm: f"{100 * found['pass_rate']:.0f}%" for arm, found in student["arms"].items()}
+def _row(run: Found) -> str:
+    skill = run.skill if run.level == KNOWLEDGE else f"{run.skill}, {run.level}"
+    passage = f"{100 * run.rates['ceiling']:.0f}%" if "ceiling" in run.rates else "–"
     return (
-        f"| {skill} | {lift['cases']} | {rates['baseline']} | {rates['with_skill']} | {rates['ceiling']} "
-        f"| {_points(lift['mean'])} ({100 * lift['confidence']:g}% CI {_points(low)} to {_points(high)}) "
-        f"| {student['verdict']} |"
+        f"| {skill} | {MODELS[run.model]} | {run.cases} | {100 * run.before:.0f}% | {100 * run.after:.0f}% | {passage} "
+        f"| {run.words} | {run.verdict} | {run.minutes:.0f} |"
     )
 
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SERVE = Path(__file__).parent.parent / "src" / "upskill" / "setup" / "example" / "local_model.py"
+MOST_SECONDS = 120.0
+"""Until a model that is loaded from a cold disk answers."""
 
 
 @contextmanager
@@ -42,10 +44,11 @@ def served_model(port: int = 0, *, cache: bool = False, size: str | None = None)
 
 
 def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
-    while server.poll() is None:
+    deadline = time.monotonic() + MOST_SECONDS
+    while server.poll() is None and time.monotonic() < deadline:
         try:
             with urllib.request.urlopen(f"{url}/health", timeout=2):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
-    raise RuntimeError(f"the local model did not start; run `{SERVE.name}` by itself to see why")
+    raise RuntimeError("the local model did not start; start its server by itself to see why")
