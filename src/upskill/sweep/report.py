@@ -14,6 +14,7 @@ from typing import Any
 
 from upskill.core.nouns import Skill, StudentReport
 from upskill.core.nouns.text import count, on_one_line, points
+from upskill.core.statistics import FIRST_LEVEL
 from upskill.errors import EngineError
 from upskill.report.facts import by_cost, cheapest_sufficient
 from upskill.report.formats import safe_cell
@@ -241,7 +242,7 @@ def _row(job: PlannedJob, model: str, second: PlannedJob | None, standing: Stand
         return replace(row, state="invalid" if is_invalid else "not reached", why=_why_no_result(tried))
     if first.verdict == "invalid":
         return replace(row, state="invalid", why=first.sentence)  # figures would look like a verdict
-    level = (1 - first.lifts[0].confidence) / 2 if first.lifts else None
+    level = 1 - first.lifts[0].confidence - FIRST_LEVEL if first.lifts else None
     if first.verdict != "helps":
         return replace(_measured(row, first), state=_state(first), level=level)
     again = None if second is None else results.of(second).get(model)

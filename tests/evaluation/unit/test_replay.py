@@ -104,4 +104,4 @@ def test_the_path_of_a_later_look_is_as_strict_as_its_verdict_and_has_the_earlie
     first = replay(planned, "haiku", trials, min_lift=0.9).path.points[-1]
     assert (last.mean, first.mean) == (0, 1)
     assert last.cases_like_these is not None
-    assert last.cases_like_these.low == -last.cases_like_these.high
+    assert last.cases_like_these.low < -last.cases_like_these.high < 0

@@ -8,13 +8,14 @@ Futility says when more pairs within the cap will not decide. It is not binding:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from upskill.core.statistics.distributions import t_quantile
 from upskill.core.statistics.intervals import (
     FEWEST_CASES,
+    FIRST_LEVEL,
     NO_DIFFERENCE,
     Level,
     floored_spread,
@@ -30,8 +31,8 @@ class SignTest:
     The cap is part of the test: it fixes how the error is spent, and cannot be raised afterwards.
     """
 
-    def __init__(self, *, cap: int, alpha: float = 0.05) -> None:
-        """`alpha` is the error of the whole test, half of it on each side."""
+    def __init__(self, *, cap: int, error: float = FIRST_LEVEL, of_harm: float = FIRST_LEVEL) -> None:
+        """`error` is that of saying `helps`, `of_harm` that of saying `hurts`, each over the whole test."""
         if cap < 1:
             raise ValueError("a test needs at least one pair")
         self.cap = cap
@@ -42,11 +43,12 @@ class SignTest:
         self.pairs = 0
         self.side: Side | None = None
         """What was decided; once set it stays."""
-        self._error = alpha / 2
-        self._spent = 0.0
-        # The null law of the wins given the discordant pairs and "not stopped": wins `_least` to `_least + len - 1`.
+        self._errors = error, of_harm
+        self._spent = [0.0, 0.0]
+        # The null law of the wins given the discordant pairs and "not stopped": wins `least` to `most`.
         self._law = [1.0]
-        self._least = 0
+        self.least = 0
+        """The fewest wins with which the test goes on."""
 
     @property
     def discordant(self) -> int:
@@ -54,9 +56,9 @@ class SignTest:
         return self.wins + self.losses
 
     @property
-    def boundary(self) -> int:
+    def most(self) -> int:
         """The most wins with which the test goes on."""
-        return self._least + len(self._law) - 1
+        return self.least + len(self._law) - 1
 
     def add(self, pair: Pair) -> Side | None:
         """Look once more, with this pair."""
@@ -74,9 +76,9 @@ class SignTest:
             self.losses += difference < 0
             self._flip()
         self._spend()
-        if self.wins > self.boundary:
+        if self.wins > self.most:
             self.side = "helps"
-        elif self.wins < self._least:
+        elif self.wins < self.least:
             self.side = "hurts"
         return self.side
 
@@ -98,7 +100,7 @@ class SignTest:
     def _copy(self) -> "SignTest":
         twin = SignTest.__new__(SignTest)
         twin.__dict__.update(self.__dict__)
-        twin._law = self._law.copy()
+        twin._law, twin._spent = self._law.copy(), self._spent.copy()
         return twin
 
     def _flip(self) -> None:
@@ -107,21 +109,23 @@ class SignTest:
         self._law = [law[0] * 0.5, *[(a + b) * 0.5 for a, b in pairwise(law)], law[-1] * 0.5]
 
     def _spend(self) -> None:
-        """Give away, from the outside in, what may be spent by now."""
+        """Give away, from the outside in, what may be spent by now on each side."""
         law, discordant = self._law, self.discordant
-        available = self._error * self.pairs / self.cap - self._spent
-        spent = 0.0
-        cut = 0
-        most = self.boundary
-        while most > discordant - most and spent + law[-1 - cut] <= available:
-            spent += law[-1 - cut]
+        above = self._cut(0, reversed(law), discordant - self.most)
+        below = self._cut(1, law, self.least)
+        self._law = law[below : len(law) - above]
+        self.least += below
+
+    def _cut(self, side: int, outside_in: Iterable[float], against: int) -> int:
+        """How many numbers of wins lead to a decision now; `against` are the fewer pairs of the outermost one."""
+        available, cut, spent = self._errors[side] * self.pairs / self.cap - self._spent[side], 0, 0.0
+        for chance in outside_in:
+            if 2 * (against + cut) >= self.discordant or spent + chance > available:
+                break
+            spent += chance
             cut += 1
-            most -= 1
-        if not cut:
-            return
-        self._spent += spent
-        self._law = law[cut : len(law) - cut]
-        self._least += cut
+        self._spent[side] += spent
+        return cut
 
 
 FUTILITY = 0.85
@@ -169,7 +173,8 @@ def is_futile(tallies: Sequence[CaseTally], level: Level, *, share: float) -> bo
         return False
     mean, spread = floored_spread(units)
     error = spread / math.sqrt(len(units))
-    quantile = t_quantile(1 - level.of_a_look, len(units) - 1)
+    side = level if mean >= 0 else level.of_harm
+    quantile = t_quantile(1 - side.of_a_look, len(units) - 1)
     return abs(mean) + FUTILITY * error < quantile * error * math.sqrt(share)
 
 

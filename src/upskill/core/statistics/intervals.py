@@ -32,7 +32,11 @@ so much alike that a kind of case which is not among them would be taken for exc
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How strictly a lift is tested: the error on one side, all looks together, and how many looks there are."""
+    """How strictly a lift is tested: the error on one side, all looks together, and how many looks there are.
+
+    Earlier looks make it harder to say that a skill helps. That it hurts is said as easily as in the first look:
+    nobody looks often in order to find harm.
+    """
 
     error: float = FIRST_LEVEL
     looks: int = 1
@@ -40,8 +44,18 @@ class Level:
 
     @property
     def confidence(self) -> float:
-        """What the interval promises to cover, both sides together."""
+        """What an interval with this error on both sides promises to cover."""
         return 1 - 2 * self.error
+
+    @property
+    def of_harm(self) -> "Level":
+        """The level at which the upper end of a lift is found."""
+        return self if self.error >= FIRST_LEVEL else replace(self, error=FIRST_LEVEL)
+
+    @property
+    def confidence_of_lift(self) -> float:
+        """What the interval of a lift promises to cover."""
+        return 1 - self.error - self.of_harm.error
 
     @property
     def of_a_look(self) -> float:
@@ -67,6 +81,11 @@ def _quantile(error: float) -> float:
 
 def these_cases(tallies: Sequence[CaseTally], level: Level = FIXED) -> Interval:
     """Stratified Newcombe-Wilson, centred on the pooled difference; only the model's sampling is random."""
+    found = _these_cases(tallies, level)
+    return found if level.of_harm is level else replace(found, high=_these_cases(tallies, level.of_harm).high)
+
+
+def _these_cases(tallies: Sequence[CaseTally], level: Level) -> Interval:
     arm = _share([(tally.passed, tally.pairs) for tally in tallies], level.z)
     against = _share([(tally.passed_against, tally.pairs) for tally in tallies], level.z)
     difference = arm.rate - against.rate
@@ -86,6 +105,11 @@ def cases_like_these(tallies: Sequence[CaseTally], level: Level = FIXED) -> Inte
     units = merge_families(tallies)
     if len(units) < FEWEST_CASES:
         return None
+    found = _like_these(units, level)
+    return found if level.of_harm is level else replace(found, high=_like_these(units, level.of_harm).high)
+
+
+def _like_these(units: Sequence[CaseTally], level: Level) -> Interval:
     freedom = len(units) - 1
     mean, spread = floored_spread(units)
     half = t_quantile(1 - level.of_a_look, freedom) * spread / math.sqrt(len(units))

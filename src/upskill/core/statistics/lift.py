@@ -48,7 +48,7 @@ def measure_lift(pairing: Pairing, level: Level = FIXED) -> Lift | None:
         pairs=pairing.count,
         dropped=pairing.dropped,
         cases=len(tallies),
-        confidence=level.confidence,
+        confidence=level.confidence_of_lift,
     )
 
 

@@ -121,7 +121,8 @@ class Sequential:
 
         `units` is the number of families, where cases have some. `claim` is the claim the design aims at: cases like
         these, where there are cases enough. With `min_lift` it goes on until the interval is wholly at or above that
-        lift, or wholly below it. Futility is not binding, so it may be switched off. `level` is the error on one side.
+        lift, or wholly below it. Futility is not binding, so it may be switched off. `level` is the error of saying
+        that it helps.
         """
         self.cases = cases
         self.cap = default_cap(cases) if cap is None else cap
@@ -146,8 +147,9 @@ class Sequential:
         self._first_look = 1 if prior else cases + 1
         """The interval for cases like these is not asked before so many turns."""
         self.level = Level(level, looks=max(2, sum(end >= self._first_look for end in self._ends)))
-        self._sign = SignTest(cap=self.cap, alpha=2 * level)
-        self._first_round = SignTest(cap=cases, alpha=2 * level * FIRST_ROUND_SHARE)
+        harm = self.level.of_harm.error
+        self._sign = SignTest(cap=self.cap, error=level, of_harm=harm)
+        self._first_round = SignTest(cap=cases, error=level * FIRST_ROUND_SHARE, of_harm=harm * FIRST_ROUND_SHARE)
         self._has_sign_test = not prior
         self._has_first_round_test = self._has_sign_test and units == cases
         self._wide_side: Side | None = None

@@ -24,16 +24,16 @@ def run_to_stop(pattern: tuple[int, ...], *, cap: int) -> tuple[int, str] | None
     return None
 
 
-def exact_error(*, cap: int, every: int, alpha: float = 0.05) -> float:
-    """How likely the test is to stop where there is no lift and every so many-th pair is discordant.
+def exact_errors(*, cap: int, every: int, error: float = 0.025, of_harm: float = 0.025) -> tuple[float, float]:
+    """How likely the test is to say `helps`, and `hurts`, without a lift, where each so many-th pair is discordant.
 
     The boundary depends on the number of discordant pairs and not on who won them, so it is read off a test that is
     fed wins and losses in turn; the law of the wins is followed here, apart from the test's own.
     """
-    test = SignTest(cap=cap, alpha=alpha)
+    test = SignTest(cap=cap, error=error, of_harm=of_harm)
     law = {0: 1.0}
     discordant = 0
-    stopped = 0.0
+    helps = hurts = 0.0
     for number in range(1, cap + 1):
         if number % every:
             test.look(0)
@@ -46,9 +46,9 @@ def exact_error(*, cap: int, every: int, alpha: float = 0.05) -> float:
                 grown[wins + 1] = grown.get(wins + 1, 0.0) + mass / 2
             law = grown
         assert test.side is None
-        outside = [wins for wins in law if wins > test.boundary or wins < discordant - test.boundary]
-        stopped += sum(law.pop(wins) for wins in outside)
-    return stopped
+        helps += sum(law.pop(wins) for wins in list(law) if wins > test.most)
+        hurts += sum(law.pop(wins) for wins in list(law) if wins < test.least)
+    return helps, hurts
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,30 @@ def test_losses_stop_it_at_the_same_counts_as_wins() -> None:
 )
 def test_exact_error_is_the_golden_one(cap: int, errors: tuple[float, ...]) -> None:
     for every, error in zip((1, 2, 4), errors, strict=True):
-        assert exact_error(cap=cap, every=every) == pytest.approx(error, abs=0.000051)
+        assert sum(exact_errors(cap=cap, every=every)) == pytest.approx(error, abs=0.000051)
 
 
 @pytest.mark.parametrize("every", [1, 2, 3, 4, 7])
 def test_exact_error_is_never_above_its_promise(every: int) -> None:
     for cap in (*range(1, 60), 100, 200):
-        assert exact_error(cap=cap, every=every) <= 0.05
-        assert exact_error(cap=cap, every=every, alpha=0.02) <= 0.02
+        assert max(exact_errors(cap=cap, every=every)) <= 0.025
+        helps, hurts = exact_errors(cap=cap, every=every, error=0.0025)
+        assert helps <= 0.0025
+        assert hurts <= 0.025
+
+
+def test_a_stricter_level_makes_harm_no_harder_to_see() -> None:
+    """As many losses in a row are called harm in the tenth look as in the first; it takes more wins to be help."""
+    for cap in (20, 50, 100):
+        (losses, wins), (losses_later, wins_later) = (
+            [_straight(SignTest(cap=cap, error=error), step) for step in (-1, +1)] for error in (0.025, 0.0011)
+        )
+        assert losses == losses_later
+        assert wins < wins_later
+
+
+def _straight(test: SignTest, step: int) -> int:
+    return next(number for number in range(1, test.cap + 1) if test.look(step) is not None)
 
 
 def test_pair_counts_as_a_win_when_only_the_measured_arm_passed() -> None:
