@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from upskill.core.nouns import Evaluation, JudgeReport, StudentReport
 from upskill.core.nouns.case import CaseChanges, Json
-from upskill.core.nouns.evaluation import ComparedSkill, Required, meets
+from upskill.core.nouns.evaluation import NO_HARM, ComparedSkill, Required, meets
 from upskill.core.nouns.text import count
 from upskill.report.wording import (
     arm_name,
@@ -138,9 +138,20 @@ def result_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
     if stopped is not None:
         yield ResultNote(text=stopped, must_show=True)
     yield from unmet_notes(requirements(evaluation), names)
+    if evaluation.required == "no-harm":
+        yield from (ResultNote(text=line, must_show=True, is_fact=True) for line in _losses(evaluation, names))
     yield from found_notes(evaluation)
     for line in merged_notes(tuple(note for note in evaluation.notes if note != stopped), names):
         yield ResultNote(text=f"note: {line}")
+
+
+def _losses(evaluation: Evaluation, names: Mapping[str, str]) -> Iterator[str]:
+    """The largest loss of each model that its interval includes: what `no-harm` lets through."""
+    for report in evaluation.students:
+        if (interval := report.interval) is not None and interval.low < 0 and report.verdict in NO_HARM:
+            who = f"{names[report.student.name]}: " if len(evaluation.students) > 1 else ""
+            loss = count(round(-100 * interval.low), "point")
+            yield f"{who}no-harm: a loss of up to {loss} is not excluded; --min-lift -0.1 demands less than 10"
 
 
 def unmet_notes(found: tuple[Requirement, ...], names: Mapping[str, str]) -> Iterator[ResultNote]:

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from report.unit.evaluations import evaluation, report
-from upskill.core.nouns import Evaluation, Verdict
+from report.unit.evaluations import evaluation, lift, report
+from upskill.core.nouns import Evaluation, Interval, Verdict
 from upskill.report.json_report import evaluation_json
 from upskill.report.junit import junit_report
-from upskill.report.result_notes import not_met_line, requirements
+from upskill.report.result_notes import not_met_line, requirements, result_notes
 
 WIDE, NARROW = report(claim="cases like these"), report("kimi", claim="these cases")
 UNDECIDED = report("sonnet", verdict="undecided")
@@ -39,6 +39,17 @@ def test_no_harm_is_met_by_every_verdict_but_hurts(verdict: Verdict | None, code
     assert found.exit_code() == code
     assert required(found)[0]["met"] is (code == 0)
     assert ("not met: --require no-harm, sonnet" in junit_report(found, ())) is (code > 0)
+
+
+def test_no_harm_says_which_loss_it_lets_through() -> None:
+    wide = replace(lift(), cases_like_these=Interval(low=-0.27, high=0.4))
+    lets_through = replace(UNDECIDED, lifts=(wide,))
+    said = "no-harm: a loss of up to 27 points is not excluded; --min-lift -0.1 demands less than 10"
+    assert said in [note.text for note in result_notes(evaluation(lets_through, required="no-harm"))]
+    assert f"sonnet: {said}" in [note.text for note in result_notes(evaluation(WIDE, lets_through, required="no-harm"))]
+    sure = replace(WIDE, lifts=(replace(wide, cases_like_these=Interval(low=0.01, high=0.4)),))
+    for other in (evaluation(lets_through), evaluation(sure, required="no-harm")):
+        assert not any("no-harm" in note.text for note in result_notes(other))
 
 
 @pytest.mark.parametrize(

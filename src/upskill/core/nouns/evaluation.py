@@ -17,13 +17,13 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SH
 Required = Literal["helps", "helps-here", "no-harm"]
 """What can be required for every model: the skill helps on new cases of this kind, or at least on these cases, or it is
 not shown to hurt. Between two versions, `no-harm` is that the new one is not shown to be worse."""
-_NO_HARM = ("helps", "cheaper", "no difference", "undecided")
+NO_HARM = ("helps", "cheaper", "no difference", "undecided")
 
 
 def meets(required: Required, *, verdict: str | None, claim: str | None) -> bool:
     """Whether a verdict with its claim meets the requirement. No verdict meets none."""
     if required == "no-harm":
-        return verdict in _NO_HARM
+        return verdict in NO_HARM
     return verdict == "helps" and (required == "helps-here" or claim == "cases like these")
 
 
