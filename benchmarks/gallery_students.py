@@ -5,9 +5,9 @@
     python -m benchmarks.gallery_students --model 1.5b --level executable github-actions
 
 Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; the evidence of a skill is
-written beside it. Cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes ten times
-as long. A run that is there is not made again, unless `--again`; after a stop, what was answered comes from the store.
-Beside the GPU skill, what was published about its subject is measured on SmolLM2, as a skill of its own.
+written beside it. Cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes
+ten times as long. A run that is there is not made again, unless `--again`; after a stop, what was answered comes from
+the store. Beside the GPU skill, what was published about its subject is measured on SmolLM2, as a skill of its own.
 """
 
 import argparse

@@ -2,16 +2,14 @@
 per label, with the labels that only trials can give. And trials summed up: one arm of one student, one judge.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import NamedTuple
 
 from upskill.core.nouns import LABELS, Arm, ArmSummary, Errored, Interval, Label, LabelLift, Lift, Scored, Trial
-from upskill.core.statistics.distributions import t_quantile
 from upskill.core.statistics.intervals import (
     FEWEST_CASES,
     FIXED,
@@ -52,30 +50,21 @@ def measure_lift(pairing: Pairing, level: Level = FIXED) -> Lift | None:
     )
 
 
-def correct_for_selection(tallies: Sequence[CaseTally], mean: float, level: Level) -> float | None:
-    """The lift that would show `mean` on average, among evaluations that show enough to be called a gain or a loss.
+LIFT_SPREAD = 0.25
+"""By how much true lifts of skills differ, as a standard deviation around none."""
 
-    A lift that passed a threshold is too large on average. Taken as normal around the truth, it is corrected to the
-    truth whose mean beyond the threshold is what was seen, and never beyond zero.
+
+def correct_for_selection(tallies: Sequence[CaseTally], mean: float) -> float | None:
+    """The lift, shrunk by what chance added to it: one that was found because it is large is too large on average.
+
+    True lifts are taken to lie around none, as widely as `LIFT_SPREAD` says. Below a true lift of about 10 points this
+    leaves more than the truth.
     """
     units = merge_families(tallies)
     if len(units) < 2:
         return None
     _, spread = floored_spread(units)
-    error = spread / math.sqrt(len(units))
-    threshold = t_quantile(1 - level.of_a_look, len(units) - 1) * error
-    low, high = 0.0, abs(mean)
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _mean_beyond(threshold, middle, error) < abs(mean) else (low, middle)
-    return math.copysign((low + high) / 2, mean)
-
-
-def _mean_beyond(threshold: float, truth: float, error: float) -> float:
-    """The mean of a normal value around `truth`, where it lies above `threshold`."""
-    normal, above = NormalDist(), (truth - threshold) / error
-    chance = normal.cdf(above)
-    return truth + error * normal.pdf(above) / chance if chance > 0 else threshold
+    return mean * LIFT_SPREAD**2 / (LIFT_SPREAD**2 + spread**2 / len(units))
 
 
 class RunningLook(NamedTuple):

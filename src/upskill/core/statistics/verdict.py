@@ -190,7 +190,7 @@ def _word(
             interval = _cut(interval, verdict)
             wide = about == "cases like these"
             lift = replace(lift, cases_like_these=interval) if wide else replace(lift, these_cases=interval)
-            lift = replace(lift, corrected=correct_for_selection(pairing.tallies, lift.mean, level))
+            lift = replace(lift, corrected=correct_for_selection(pairing.tallies, lift.mean))
             sentence = say_side(verdict, lift, interval, claim=about, cases=cases)
         case "cheaper" if tokens is not None:
             sentence = say_cheaper(lift, interval, tokens, claim=about, cases=cases)
