@@ -101,6 +101,8 @@ def judge(
     if lift is None or refusal is not None:
         reason = decision.reason if decision is not None else None
         return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift, reason=reason)
+    if decision is None and lift.cases_like_these is None:
+        lift = replace(lift, these_cases=_strict(pairing, level))
     found = decision or _decide_fixed(pairing, lift, level, min_lift=min_lift)
     judgement = _word(pairing, lift, found, tokens, arms, level)
     judgement = _surviving(judgement, pairing, level, min_lift=min_lift)
@@ -146,11 +148,10 @@ def holds_among(judgement: Judgement, pairing: Pairing, level: Level, *, models:
 def _decide_fixed(pairing: Pairing, lift: Lift, level: Level, *, min_lift: float | None) -> Decision:
     """What the intervals of a fixed design show; the wider claim goes first.
 
-    Where both claims are possible, the narrower one takes the stricter interval: two chances at one in twenty each
-    would be wrong more often than one in twenty.
+    The narrower one takes the stricter interval: where both claims are possible, two chances at one in twenty each
+    would be wrong more often than one in twenty; and with very few cases the usual one is wrong more often.
     """
-    wide, narrow = lift.cases_like_these, lift.these_cases
-    strict = these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks))
+    wide, narrow, strict = lift.cases_like_these, lift.these_cases, _strict(pairing, level)
     shown = wide or narrow
     clears = None
     if min_lift is not None and not shown.low < min_lift <= shown.high:
@@ -159,11 +160,16 @@ def _decide_fixed(pairing: Pairing, lift: Lift, level: Level, *, min_lift: float
     claim: Claim | None = None
     if wide is not None and (side := side_of(wide)) is not None:
         verdict, claim = side, "cases like these"
-    elif pairing.count >= FEWEST_PAIRS and (side := side_of(narrow if wide is None else strict)) is not None:
+    elif pairing.count >= FEWEST_PAIRS and (side := side_of(strict)) is not None:
         verdict, claim = side, "these cases"
     elif strict.low > -NO_DIFFERENCE and strict.high < NO_DIFFERENCE:
         verdict, claim = "no difference", "these cases"
     return Decision(reason=None, verdict=verdict, claim=claim, clears=clears)
+
+
+def _strict(pairing: Pairing, level: Level) -> Interval:
+    """The interval for these cases of a design that could stop early."""
+    return these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks))
 
 
 def _word(
@@ -196,7 +202,7 @@ def _word(
             sentence = say_cheaper(lift, interval, tokens, claim=about, cases=cases)
         case "no difference":
             # The stricter interval decided, so it is the one that is shown, here and wherever the lift is.
-            lift = replace(lift, these_cases=these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks)))
+            lift = replace(lift, these_cases=_strict(pairing, level))
             sentence = say_no_difference(lift, lift.these_cases, cases=cases)
         case _:
             sentence = say_undecided(

@@ -66,7 +66,7 @@ def test_fixed_design_with_few_cases_speaks_of_these_only() -> None:
     judgement = judge(pairing_of(["WW+W"] * 4))
     assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
     assert judgement.sentence == (
-        "helps on these 4 cases: +75 points (95% CI +44 to +90, 16 pairs); too few to conclude about new cases"
+        "helps on these 4 cases: +75 points (95% CI +33 to +92, 16 pairs); too few to conclude about new cases"
     )
 
 
@@ -97,8 +97,8 @@ def test_undecided_says_what_is_still_possible_and_what_it_takes_to_know() -> No
 
 def test_undecided_with_few_cases_counts_calls_on_the_same_cases() -> None:
     judgement = judge(pairing_of(["W+L-", "+W--", "L+--"]))
-    assert judgement.sentence.startswith("undecided: 0 points (95% CI −35 to +35, 12 pairs)")
-    assert judgement.sentence.endswith("to detect +35: 68 more calls")
+    assert judgement.sentence.startswith("undecided: 0 points (95% CI −41 to +41, 12 pairs)")
+    assert judgement.sentence.endswith("to detect +41: 48 more calls")
 
 
 def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
