@@ -26,7 +26,7 @@ from upskill.core.statistics import (
     level_after,
     screen_cases,
 )
-from upskill.core.statistics.intervals import Ratio, ratio_of_uses
+from upskill.core.statistics.intervals import Ratio, ratio_of_uses, unit_of
 from upskill.core.statistics.triggering import score_triggering
 from upskill.redaction import redactor_from, secrets_in
 
@@ -165,7 +165,7 @@ def _pair(row: Row) -> Pair | DroppedPair:
 
 
 def _tokens(pairing: Pairing) -> Ratio | None:
-    return ratio_of_uses((pair.case_id, pair.tokens) for pair in pairing.pairs)
+    return ratio_of_uses((unit_of(pair.case_id, pair.family), pair.tokens) for pair in pairing.pairs)
 
 
 def _judgement(judgement: Judgement) -> dict[str, Any]:

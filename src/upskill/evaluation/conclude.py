@@ -184,7 +184,9 @@ def conclude(
     pairing, level = _paired(schedule, counted, compared, terms, cut_short, families=plan.families)
     # Also what was lost before the run was resumed, and where no verdict rests on the pair.
     pairing = statistics.with_losses(pairing, ran)
-    tokens = statistics.measure_tokens(counted, arm=plan.measured, against=plan.against, level=level)
+    tokens = statistics.measure_tokens(
+        counted, arm=plan.measured, against=plan.against, families=plan.families, level=level
+    )
     arms_asked = len(plan.deciding) if harness_info(plan.harness).with_tools else None
     judged = _judge(
         pairing, level, schedule, tokens, arms=arms_asked, min_lift=min_lift, cut_short=cut_short, terms=terms

@@ -308,7 +308,9 @@ def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping
         if student not in replays:
             continue
         counted = [trial for trial in mine if replays[student].schedule.counts(trial)]
-        ratio = statistics.measure_tokens(counted, arm=plan.measured, against=plan.against, level=level)
+        ratio = statistics.measure_tokens(
+            counted, arm=plan.measured, against=plan.against, families=plan.families, level=level
+        )
         if ratio is not None:
             ratios.append(TokenRatio(student=student, typical=ratio.typical, interval=ratio.interval))
     return ratios

@@ -8,7 +8,7 @@ trials scored count, so that both arms did the same work. An unknown count leave
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
@@ -249,15 +249,17 @@ class Ratio:
         return self.interval is not None and self.interval.high < 1
 
 
-def measure_tokens(trials: Iterable[Trial], *, arm: Arm, against: Arm, level: Level = FIXED) -> Ratio | None:
-    """The ratio of tokens; `None` where a count is unknown or zero, or nothing is paired."""
+def measure_tokens(
+    trials: Iterable[Trial], *, arm: Arm, against: Arm, families: Mapping[str, str], level: Level = FIXED
+) -> Ratio | None:
+    """The ratio of tokens; `None` where a count is unknown or zero, or nothing is paired. `families` is by case."""
     found: dict[tuple[str, int], dict[Arm, Trial]] = defaultdict(dict)
     for trial in trials:
         if isinstance(trial.outcome, Scored):
             found[trial.case_id, trial.repeat][trial.arm] = trial
     return ratio_of_uses(
         (
-            (case_id, (arms[arm].usage.tokens, arms[against].usage.tokens))
+            (unit_of(case_id, families.get(case_id)), (arms[arm].usage.tokens, arms[against].usage.tokens))
             for (case_id, _), arms in found.items()
             if arm in arms and against in arms
         ),
@@ -265,14 +267,22 @@ def measure_tokens(trials: Iterable[Trial], *, arm: Arm, against: Arm, level: Le
     )
 
 
-def ratio_of_uses(uses: Iterable[tuple[str, tuple[int | None, int | None]]], level: Level = FIXED) -> Ratio | None:
-    """The ratio from what both arms of each pair used, by the case of the pair; `None` as above."""
-    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for case_id, (one, other) in uses:
+def unit_of(case_id: str, family: str | None) -> tuple[str, str]:
+    """What is one draw from all cases of this kind: a case, or the family that it names."""
+    return ("case", case_id) if family is None else ("family", family)
+
+
+Uses = Iterable[tuple[tuple[str, str], tuple[int | None, int | None]]]
+
+
+def ratio_of_uses(uses: Uses, level: Level = FIXED) -> Ratio | None:
+    """The ratio from what both arms of each pair used, by the unit of its case; `None` as above."""
+    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for unit, (one, other) in uses:
         if one is None or other is None:
             return None
-        sums[case_id][0] += one
-        sums[case_id][1] += other
+        sums[unit][0] += one
+        sums[unit][1] += other
     if not sums or any(value <= 0 for both in sums.values() for value in both):
         return None
     return typical_ratio([(one, other) for one, other in sums.values()], level)

@@ -49,6 +49,7 @@ from upskill.core.statistics.intervals import (
     cases_like_these,
     ratio_of_uses,
     these_cases,
+    unit_of,
 )
 from upskill.core.statistics.pairs import (
     GO_ON,
@@ -314,7 +315,7 @@ class Sequential:
 
     def _may_be_cheaper(self) -> bool:
         """Whether fewer tokens are surely used, and the rest of the plan could still show that nothing is lost."""
-        tokens = ratio_of_uses(((pair.case_id, pair.tokens) for pair in self._pairs), self.level)
+        tokens = ratio_of_uses(((unit_of(pair.case_id, pair.family), pair.tokens) for pair in self._pairs), self.level)
         if tokens is None or not tokens.below_one:
             return False
         before = sum(tally.pairs for tally in self._prior)

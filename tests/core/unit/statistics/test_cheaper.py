@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from upskill.core.statistics import Judgement, Sequential, judge
-from upskill.core.statistics.intervals import ratio_of_uses
+from upskill.core.statistics.intervals import ratio_of_uses, unit_of
 from upskill.core.statistics.pairs import Pair
 
 Tokens = tuple[int | None, int | None]
@@ -30,7 +30,9 @@ def run(
         )
         design.add(pair)
         number += 1
-    ratio = ratio_of_uses(((pair.case_id, pair.tokens) for pair in design.pairing.pairs), design.level)
+    ratio = ratio_of_uses(
+        ((unit_of(pair.case_id, pair.family), pair.tokens) for pair in design.pairing.pairs), design.level
+    )
     return judge(design.pairing, decision=design.decision, tokens=ratio, level=design.level)
 
 

@@ -28,7 +28,9 @@ def both(case: str, baseline: int | None, skilled: int | None, *, repeat: int = 
 
 
 def test_typical_case_is_a_geometric_mean_and_total_is_sum_over_sum() -> None:
-    ratio = measure_tokens([*both("a", 100, 50), *both("b", 1000, 2000)], arm="with_skill", against="baseline")
+    ratio = measure_tokens(
+        [*both("a", 100, 50), *both("b", 1000, 2000)], arm="with_skill", against="baseline", families={}
+    )
     assert ratio is not None
     assert ratio.typical == pytest.approx(1.0)
     assert ratio.total == pytest.approx(2050 / 1100)
@@ -48,7 +50,7 @@ def test_interval_is_students_t_over_the_logarithms() -> None:
 
 def test_repeats_of_a_case_are_taken_together_before_the_ratio() -> None:
     trials = [*both("a", 100, 300), *both("a", 300, 100, repeat=2)]
-    ratio = measure_tokens(trials, arm="with_skill", against="baseline")
+    ratio = measure_tokens(trials, arm="with_skill", against="baseline", families={})
     assert ratio is not None
     assert ratio.typical == pytest.approx(1.0)
     assert ratio.interval is None
@@ -57,8 +59,8 @@ def test_repeats_of_a_case_are_taken_together_before_the_ratio() -> None:
 
 def test_swapping_the_arms_inverts_the_ratio() -> None:
     trials = [*both("a", 100, 50), *both("b", 70, 60), *both("c", 90, 91)]
-    one = measure_tokens(trials, arm="with_skill", against="baseline")
-    other = measure_tokens(trials, arm="baseline", against="with_skill")
+    one = measure_tokens(trials, arm="with_skill", against="baseline", families={})
+    other = measure_tokens(trials, arm="baseline", against="with_skill", families={})
     assert one is not None
     assert other is not None
     assert one.interval is not None
@@ -70,8 +72,8 @@ def test_swapping_the_arms_inverts_the_ratio() -> None:
 def test_unknown_or_zero_count_leaves_the_ratio_unknown() -> None:
     for odd in (None, 0):
         trials = [*both("a", 100, 50), *both("b", 100, odd)]
-        assert measure_tokens(trials, arm="with_skill", against="baseline") is None
-    assert measure_tokens([], arm="with_skill", against="baseline") is None
+        assert measure_tokens(trials, arm="with_skill", against="baseline", families={}) is None
+    assert measure_tokens([], arm="with_skill", against="baseline", families={}) is None
 
 
 def test_pair_with_an_errored_trial_is_left_out_of_both_arms() -> None:
@@ -85,6 +87,16 @@ def test_pair_with_an_errored_trial_is_left_out_of_both_arms() -> None:
         usage=Usage(input_tokens=10**6, output_tokens=0),
     )
     trials = [*both("a", 100, 50), trial("b", "baseline", 10**6), errored]
-    ratio = measure_tokens(trials, arm="with_skill", against="baseline")
+    ratio = measure_tokens(trials, arm="with_skill", against="baseline", families={})
     assert ratio is not None
     assert ratio.total == pytest.approx(0.5)
+
+
+def test_cases_of_a_family_are_one_unit() -> None:
+    trials = [*both("a", 100, 50), *both("b", 100, 60), *both("c", 100, 100), *both("d", 100, 70)]
+    alone = measure_tokens(trials, arm="with_skill", against="baseline", families={})
+    related = measure_tokens(trials, arm="with_skill", against="baseline", families={"a": "f", "b": "f", "c": "f"})
+    assert alone is not None
+    assert related is not None
+    assert (alone.cases, related.cases) == (4, 2)
+    assert related.typical == pytest.approx(0.7)
