@@ -72,7 +72,7 @@ def test_a_verdict_of_a_ledger_is_not_shown_as_a_run_that_is_kept_and_a_forged_o
         forged = upskill(*gate, "--base-url", provider.url, UPSKILL_STORE="false")
         assert len(provider.requests) == 2 * asked
     assert forged.returncode == 1
-    assert "line 1 contradicts itself and is not counted: lift +100, which does not match its pairs" in " ".join(
+    assert "line 1 contradicts itself, so only its level counts: lift +100, which does not match its pairs" in " ".join(
         forged.stdout.split()
     )
 

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pydantic import TypeAdapter
 from upskill.core.nouns.look import LOOK_FORMAT, Look
 from upskill.core.nouns.text import count, on_one_line, whole_characters
 from upskill.core.runs.trial_store import default_store_path
+from upskill.core.statistics.intervals import FIRST_LEVEL
 from upskill.redaction import redactor_from
 
 if sys.platform != "win32":
@@ -35,7 +37,7 @@ class LookLedger:
     """The looks in one file. Neither reading nor appending ever raises: `notes` says what went wrong."""
 
     def __init__(self, path: Path, *, contradiction: Callable[[Look], str | None] = lambda _: None) -> None:
-        """`contradiction` says what cannot be true of a look; such a look is noted and left out."""
+        """`contradiction` says what cannot be true of a look; of such a look only its level counts."""
         self.path = path
         self._contradiction = contradiction
         self._notes: list[str] = []
@@ -55,8 +57,9 @@ class LookLedger:
                 while line := file.readline(MOST_LINE_BYTES + 1):
                     number += 1
                     if (look := _look(line)) is not None and (wrong := self._contradiction(look)) is not None:
-                        refused.append(f"line {number} contradicts itself and is not counted: {wrong}")
-                    elif look is not None:
+                        refused.append(f"line {number} contradicts itself, so only its level counts: {wrong}")
+                        look = _without_claim(look)
+                    if look is not None:
                         known = looks.get(_place(look))
                         looks[_place(look)] = look if known is None or look.at >= known.at else known
                     elif line.strip():
@@ -70,7 +73,7 @@ class LookLedger:
         for note in refused[:3]:
             self._note(note)
         if len(refused) > 3:
-            self._note(f"{len(refused) - 3} more contradict themselves and are not counted")
+            self._note(f"{len(refused) - 3} more contradict themselves")
         if damaged:
             shown = ", ".join(map(str, damaged[:3])) + (" …" if len(damaged) > 3 else "")
             lines = count(len(damaged), "line")
@@ -105,6 +108,12 @@ class LookLedger:
         note = on_one_line(f"ledger {self.path}: {text}")
         if note not in self._notes:
             self._notes.append(note)
+
+
+def _without_claim(look: Look) -> Look:
+    """A look that says nothing and spends its level: whoever damages a line must not get it back."""
+    level = look.level if 0 < look.level < FIRST_LEVEL else FIRST_LEVEL
+    return replace(look, verdict="invalid", claim=None, end="withdrawn", lost=1, level=level)
 
 
 def _look(line: bytes) -> Look | None:

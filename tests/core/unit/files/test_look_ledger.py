@@ -99,3 +99,15 @@ def test_a_look_without_a_time_that_can_be_compared_is_damaged(tmp_path: Path, a
     ledger.append(replace(LOOK, at=at))
     assert ledger.read() == ()
     assert "1 line cannot be read" in ledger.notes[0]
+
+
+def test_a_line_that_contradicts_itself_spends_its_level_and_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "looks.jsonl"
+    kept = replace(LOOK, level=0.0025)
+    LookLedger(path).append(kept)
+    ledger = LookLedger(path, contradiction=lambda _: "its figures")
+    (found,) = ledger.read()
+    assert (found.level, found.verdict, found.claim) == (0.0025, "invalid", None)
+    assert not found.claims_nothing
+    assert found.spoilt
+    assert ledger.notes == (f"ledger {path}: line 1 contradicts itself, so only its level counts: its figures",)
