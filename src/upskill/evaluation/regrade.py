@@ -1,6 +1,6 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +9,18 @@ from tempfile import TemporaryDirectory
 
 from upskill.core import checks
 from upskill.core.cases.files import read_case_file
-from upskill.core.nouns import Case, Errored, Evaluation, Qualification, Scored, Skill, Trial
+from upskill.core.nouns import (
+    Arm,
+    Case,
+    Errored,
+    Evaluation,
+    Qualification,
+    Scored,
+    Skill,
+    StudentReport,
+    Trial,
+    harness_info,
+)
 from upskill.core.nouns.look import LookTerms
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, Progress
@@ -72,7 +83,7 @@ def regrade(
     backend = sandbox if executes else recorded
     with collector_paused(), TemporaryDirectory() as scratch:
         context = grading_context(confined, Path(scratch))
-        regraded, changed, unknown = _grade_again(
+        regraded, flipped, unknown = _grade_again(
             _reported(planned_only(RunFolder(path=run).trials.read(), record), progress),
             known,
             context,
@@ -82,11 +93,17 @@ def regrade(
     looks = _looks(plan.cases, record)
     states = _states(plan.cases, skill, record, backend=confined.backend if confined else None)
     found = conclude_again(run, record, plan, regraded, skill=skill, looks=looks, case_states=states)
+    digests = {reference.id: reference.digest for reference in record.cases}
+    rewritten = sum(case.digest != digests[name] for name, case in known.items())
+    if rewritten:
+        found = replace(found, students=tuple(map(_without_claim, found.students)))
     return replace(
         found,
         bought=replace(found.bought, cost=0.0),
         notes=(
-            f"regraded from stored answers, without a call: {changed} of {len(regraded)} grades changed",
+            f"regraded from stored answers, without a call: {sum(flipped.values())} of {len(regraded)} grades changed"
+            + _by_arm(flipped, record.harness),
+            *_rewritten_notes(rewritten),
             *_unknown_notes(unknown),
             *skill_notes,
             *changed_families(graded_cases, record),
@@ -98,6 +115,32 @@ def regrade(
         sandbox=backend,
         judge=judge_report(record.judge, regraded, None),
     )
+
+
+def _without_claim(report: StudentReport) -> StudentReport:
+    """The report with its figures and without a verdict on them."""
+    if report.verdict in (None, "invalid", "undecided"):
+        return report
+    figures = report.sentence.partition(": ")[2]
+    sentence = f"undecided: the checks changed after the answers were seen; by the new ones {figures}"
+    return replace(report, verdict="undecided", claim=None, clears=None, holds_among=None, sentence=sentence)
+
+
+def _rewritten_notes(rewritten: int) -> tuple[str, ...]:
+    if not rewritten:
+        return ()
+    cases = count(rewritten, "case")
+    return (f"{cases} changed after the answers were seen, so nothing is claimed: `upskill eval --fresh` asks anew",)
+
+
+def _by_arm(flipped: Counter[tuple[Arm, bool]], harness: str) -> str:
+    """How many grades changed in each arm, and which way."""
+    info = harness_info(harness)
+    parts = [
+        f"{info.arm_name(arm)} {number} {'now pass' if passes else 'now fail'}"
+        for (arm, passes), number in sorted(flipped.items())
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _looks(cases: Iterable[Case], record: RunRecord) -> dict[str, LookTerms]:
@@ -171,14 +214,16 @@ def _grade_again(
     *,
     judge: str | None,
     graded: Callable[[Trial], None] | None,
-) -> tuple[list[Trial], int, int]:
-    """Every scored trial with its new grade, without its answer, how many grades differ, and how many are unknown.
+) -> tuple[list[Trial], Counter[tuple[Arm, bool]], int]:
+    """Every scored trial with its new grade, without its answer, how many grades differ in each arm, by whether they
+    pass now, and how many are unknown.
 
     A judgement is taken from the run while the judge check and the answer are as they were. Another one would have to
     be bought, and nothing is bought here. An answer that lacks what a check asks for, because it was
     not recorded, is errored.
     """
-    regraded, changed, unknown = [], 0, 0
+    regraded, unknown = [], 0
+    flipped: Counter[tuple[Arm, bool]] = Counter()
     unjudged: set[str] = set()
     for trial in trials:
         outcome = trial.outcome
@@ -194,7 +239,7 @@ def _grade_again(
                 continue
             if grade != outcome.grade:
                 anew = replace(outcome, grade=grade)
-                changed += anew.passed != outcome.passed
+                flipped[trial.arm, anew.passed] += anew.passed != outcome.passed
                 trial = replace(trial, outcome=anew)
         if graded is not None:
             graded(replace(trial))  # a copy: this one is emptied
@@ -205,7 +250,7 @@ def _grade_again(
             f"{len(unjudged)} of {len(cases)} cases need a new judgement, and regrading calls no model: {shown}",
             hint="restore the `judge` checks, or measure again with `upskill eval … --judge MODEL`",
         )
-    return regraded, changed, unknown
+    return regraded, +flipped, unknown
 
 
 def _unknown_notes(unknown: int) -> tuple[str, ...]:

@@ -51,6 +51,24 @@ def test_cases_without_an_id_are_graded_again_with_changed_checks(skill: Make, r
         regrade(ran.run)
 
 
+def test_checks_that_were_loosened_after_the_answers_claim_nothing(skill: Make, run: Any, script: Any) -> None:
+    folder = skill([(f"Question {n}?", {"contains": "yes"}) for n in range(8)], body="Say: yes.")
+    ran = run(folder, [script({"arm": "with_skill", "replies": ["perhaps"]}, {"replies": ["no"]})])
+    assert ran.evaluation.students[0].verdict != "helps"
+    meta = folder / "skill_meta.json"
+    meta.write_text(meta.read_text().replace('"yes"', '"perhaps"'))
+    again = regrade(ran.run)
+    (report,) = again.students
+    assert (report.verdict, report.claim, report.lifts[0].mean) == ("undecided", None, 1)
+    seen = "undecided: the checks changed after the answers were seen; by the new ones +100 points (95% CI "
+    assert report.sentence.startswith(seen)
+    changed, nothing = again.notes[:2]
+    assert changed.endswith("8 of 16 grades changed (with the skill 8 now pass)")
+    assert nothing == (
+        "8 cases changed after the answers were seen, so nothing is claimed: `upskill eval --fresh` asks anew"
+    )
+
+
 def test_an_outage_is_that_of_the_student_that_met_it(skill: Make, run: Any) -> None:
     folder = skill([(f"Question {n}?", {"contains": "ok"}) for n in range(12)])
     with Provider(lambda asked: Behaviour(status=500 if asked.body["model"] == "sick" else 200)) as provider:
