@@ -70,9 +70,7 @@ def test_an_outage_in_the_middle_prints_what_there_is_and_exits_with_3(upskill: 
         )
     assert done.returncode == 3, done.stdout + done.stderr
     assert len(provider.requests) - 16 <= 20
-    assert "baseline" in done.stdout
-    assert "100%" in done.stdout
-    assert "went down" in done.stdout
+    assert "No verdict: the server stopped answering after 16 answers." in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
 
 
@@ -93,10 +91,11 @@ def test_ctrl_c_ends_in_time_with_what_there_is_and_leaves_no_process_and_no_tor
         out, err = process.communicate(timeout=30)
         took = time.monotonic() - pressed
         left = _left_behind(process.pid)
-    assert process.returncode == 130, err
+    # A second signal may come after the last word, where Python has no handler any more: to a shell that is 130, too.
+    assert process.returncode in ((130,) if pause is None else (130, -signal.SIGINT)), err
     assert took <= most
     assert left == []
-    assert pause is not None or ("interrupted:" in out and "baseline" in out)
+    assert pause is not None or ("The run was interrupted" in out and "without the skill" in out)
     assert "Traceback" not in out + err
     assert sum(trial["outcome"]["kind"] == "scored" for trial in _trials(here)) == 16
 
