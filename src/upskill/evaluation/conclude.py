@@ -197,7 +197,7 @@ def conclude(
     reason = reason_to_stop(judgement.reason, verdict=judgement.verdict, clears=judgement.clears)
     if judgement.verdict != judged.verdict and judged.reason == "decided":
         reason = "judge"
-    return replace(
+    report = replace(
         report,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
@@ -213,6 +213,16 @@ def conclude(
         holds_among=statistics.holds_among(judgement, pairing, level, models=len(plan.students)),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
+    return without_claim(report) if terms.regraded else report
+
+
+def without_claim(report: StudentReport) -> StudentReport:
+    """The report of answers that were seen before their checks changed: its figures, and no verdict on them."""
+    if report.verdict in (None, "invalid", "undecided"):
+        return report
+    figures = report.sentence.partition(": ")[2]
+    sentence = f"undecided: the checks changed after the answers were seen; by the new ones {figures}"
+    return replace(report, verdict="undecided", claim=None, clears=None, holds_among=None, sentence=sentence)
 
 
 def _has_run_all(finished: list[Trial], *, arms: Collection[Arm], turns: int) -> bool:

@@ -73,7 +73,7 @@ class EarlierLooks:
         for student in self._counted():
             coming = next_look(self.prepared, student)
             present: frozenset[str] = frozenset()
-            if any((look.student_key, look.version) == (coming.student_key, coming.version) for look in self.looks):
+            if any(look.student_key == coming.student_key for look in self.looks):
                 present = frozenset(map(instance_of, stored_trials(self.prepared.experiment, self.settings, student)))
             found[student.name] = statistics.look_terms(self._before(coming, present), coming, present=present)
         return found

@@ -17,7 +17,6 @@ from upskill.core.nouns import (
     Qualification,
     Scored,
     Skill,
-    StudentReport,
     Trial,
     harness_info,
 )
@@ -38,6 +37,7 @@ from upskill.core.trials.judge import (
 )
 from upskill.errors import UsageError
 from upskill.evaluation.cases import qualify_within
+from upskill.evaluation.conclude import without_claim
 from upskill.evaluation.prepare import unconfined_notes
 from upskill.evaluation.replay import (
     changed_families,
@@ -96,7 +96,7 @@ def regrade(
     digests = {reference.id: reference.digest for reference in record.cases}
     rewritten = sum(case.digest != digests[name] for name, case in known.items())
     if rewritten:
-        found = replace(found, students=tuple(map(_without_claim, found.students)))
+        found = replace(found, students=tuple(map(without_claim, found.students)))
     return replace(
         found,
         bought=replace(found.bought, cost=0.0),
@@ -115,15 +115,6 @@ def regrade(
         sandbox=backend,
         judge=judge_report(record.judge, regraded, None),
     )
-
-
-def _without_claim(report: StudentReport) -> StudentReport:
-    """The report with its figures and without a verdict on them."""
-    if report.verdict in (None, "invalid", "undecided"):
-        return report
-    figures = report.sentence.partition(": ")[2]
-    sentence = f"undecided: the checks changed after the answers were seen; by the new ones {figures}"
-    return replace(report, verdict="undecided", claim=None, clears=None, holds_among=None, sentence=sentence)
 
 
 def _rewritten_notes(rewritten: int) -> tuple[str, ...]:

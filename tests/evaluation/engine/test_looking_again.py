@@ -231,3 +231,26 @@ def test_two_processes_append_at_once(tmp_path: Path) -> None:
     ledger = LookLedger(path)
     assert len(ledger.read()) == 100
     assert ledger.notes == ()
+
+
+def test_checks_that_changed_after_the_answers_claim_nothing_until_both_arms_are_asked_again(
+    skill: Make, run: Any
+) -> None:
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        return Behaviour(text="perhaps" if asked.has_skill else "no")
+
+    folder = skill(CASES)
+    with Provider(behave) as provider:
+        first = run(folder, ["any"], base_url=provider.url, repeats=1, store=True)
+        meta = folder / "skill_meta.json"
+        meta.write_text(meta.read_text().replace('"yes"', '"perhaps"'))
+        asked = len(provider.requests)
+        loosened = run(folder, ["any"], base_url=provider.url, repeats=1, store=True)
+        assert len(provider.requests) == asked, "the same answers, by other checks"
+        fresh = run(folder, ["any"], base_url=provider.url, repeats=1, fresh=True)
+    assert first.evaluation.students[0].verdict != "helps"
+    (report,) = loosened.evaluation.students
+    assert (report.verdict, report.claim, report.lifts[0].mean) == ("undecided", None, 1)
+    assert _is_told(loosened.evaluation.notes, "the checks of 12 cases changed after these answers were seen")
+    assert fresh.evaluation.students[0].verdict == "helps"
+    assert not _is_told(fresh.evaluation.notes, "changed after")

@@ -125,7 +125,7 @@ def test_later_use_is_tested_more_strictly_and_still_stops_when_it_knows() -> No
     assert proof.evaluation is not None
     assert proof.evaluation.students[0].stopped == "decided"
     assert proof.students[0].lift is not None
-    assert proof.students[0].lift.confidence == pytest.approx(1 - 2 * 0.00225)
+    assert proof.students[0].lift.confidence == pytest.approx(1 - 0.00225 - 0.025)
     assert "held-out cases (stricter threshold: 3rd look at these cases)" in proof.sentence
 
 

@@ -240,6 +240,8 @@ class LookTerms:
     """Earlier pairs of the same version of the skill."""
     removed: tuple[PooledCase, ...] = ()
     """Earlier pairs of cases that were removed. A claim must also hold with these."""
+    regraded: int = 0
+    """Cases whose checks changed after answers were seen that are counted now. With any, nothing is claimed."""
     note: str | None = None
     """The note for the reader; `None` for a first look."""
 

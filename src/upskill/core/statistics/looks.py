@@ -215,10 +215,16 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
     helped = len({look.version for look in tested if look.showed(coming.min_lift)})
     level = level_of_look([look.level for look in tested], helped=helped)
     prior = _pooled(mine, coming, present)
-    removed = _removed(mine, coming)
-    return LookTerms(
-        level=level, prior=prior, removed=removed, note=_note(mine, tested, coming, level=level, prior=prior)
-    )
+    regraded = len({case.key for look in mine for case in look.cases if _is_regraded(case, coming, present)})
+    note = _note(mine, tested, coming, level=level, prior=prior, regraded=regraded)
+    return LookTerms(level=level, prior=prior, removed=_removed(mine, coming), regraded=regraded, note=note)
+
+
+def _is_regraded(case: SeenCase, coming: NextLook, present: Collection[str]) -> bool:
+    """Whether answers to a case that were seen under other checks are counted again."""
+    if case.key not in coming.keys or (case.key, case.checks) in coming.cases.values():
+        return False
+    return any(instance in present for pair in case.pairs for instance in pair[:2])
 
 
 def _continues(look: Look, coming: NextLook, present: Collection[str]) -> bool:
@@ -285,9 +291,18 @@ def _tallied(pairs: Sequence[Pair]) -> tuple[PooledCase, ...]:
 
 
 def _note(
-    mine: Sequence[Look], tested: Sequence[Look], coming: NextLook, *, level: float, prior: Sequence[PooledCase]
+    mine: Sequence[Look],
+    tested: Sequence[Look],
+    coming: NextLook,
+    *,
+    level: float,
+    prior: Sequence[PooledCase],
+    regraded: int,
 ) -> str | None:
     parts = []
+    if regraded:
+        changed = f"the checks of {count(regraded, 'case')} changed after these answers were seen"
+        parts.append(f"{changed}, so nothing is claimed (--fresh asks again)")
     stricter = (
         f"; stricter threshold, {level * 100:.2g}% instead of {FIRST_LEVEL * 100:.2g}%" if level < FIRST_LEVEL else ""
     )
