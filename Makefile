@@ -106,7 +106,7 @@ full: setup interpreters agents gallery s3 statistics removable  ## the long hal
 	$(BIN)/python -m benchmarks.attacks_end_to_end
 	$(BIN)/python -m benchmarks.measure --write benchmarks/results/scale.md
 	$(BIN)/python -m tools.gallery --write gallery/README.md
-	$(BIN)/python -m benchmarks.gallery_students
+	$(BIN)/python -m benchmarks.gallery_students && $(BIN)/python -m tools.models_picture
 	$(BIN)/python -m benchmarks.sweep_engines workers
 	$(BIN)/python -m benchmarks.sweep_engines ray
 	$(BIN)/python -m benchmarks.coding_agents --write benchmarks/results/coding-agents.md

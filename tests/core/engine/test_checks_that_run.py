@@ -181,9 +181,9 @@ def test_a_judge_that_passes_whatever_is_verbose_makes_no_lift(skill: Make, run:
 
     cases = [(f"Which port has {n}?", {"contains": "7413", "judge": "is right"}) for n in range(8)]
     with Provider(behave) as provider:
-        ran = run(skill(cases), ["any"], base_url=provider.url, **ITSELF, repeats=6)
+        ran = run(skill(cases), ["any"], base_url=provider.url, **ITSELF, repeats=6, concurrency=1)
     (report,) = ran.evaluation.students
-    assert report.lifts[0].these_cases.low > 0.1, "as judged"
+    assert report.lifts[0].these_cases.low > 0.2, "as judged"
     assert report.verdict == "undecided"
     assert "corrected for the judge's errors," in report.sentence
     assert report.judge_error is not None

@@ -334,7 +334,7 @@ class _Wait(wait_base):
 
 def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> None:
     """Extend the provider's class of a model that was just made."""
-    load_engine_parts()
+    leave_out_clients()
     meter = Meter(client, endpoint)
     provider: Any = type(model.api)
 
@@ -395,11 +395,11 @@ def take_text_calls(output: object, asked: "list[ChatMessage]", tools: "list[Too
     return sum(call.error is None for call in calls)
 
 
-def load_engine_parts() -> None:
-    """Keep the engine from what it would do with its first sample, on the event loop.
+def leave_out_clients() -> None:
+    """Keep the engine from loading clients of providers, seconds of CPU each, that no model of this process uses.
 
-    It readies a state for each provider's client that is installed, and so loads clients, seconds of CPU each,
-    that no model of this process uses. A client whose module is there already is one that a model uses.
+    It would do so with its first sample, on the event loop, for each that is installed. A client whose module is there
+    already is one that a model uses.
     """
     # Printed where an answer has the wrong shape, with pieces of it: it is judged by us, and may hold a key.
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings")

@@ -110,8 +110,8 @@ class SignTest:
 
     def _spend(self) -> None:
         """Give away, from the outside in, what may be spent by now on each side."""
-        law, discordant = self._law, self.discordant
-        above = self._cut(0, reversed(law), discordant - self.most)
+        law = self._law
+        above = self._cut(0, reversed(law), self.discordant - self.most)
         below = self._cut(1, law, self.least)
         self._law = law[below : len(law) - above]
         self.least += below
