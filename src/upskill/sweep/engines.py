@@ -20,6 +20,7 @@ from contextlib import ExitStack, chdir, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from io import TextIOBase
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
@@ -140,7 +141,7 @@ class RayEngine(Engine):
         ray = _imported()
         with ExitStack() as opened:
             # Ray prints what happens to nodes and workers; stdout is for the result.
-            opened.enter_context(redirect_stdout(sys.stderr))
+            opened.enter_context(redirect_stdout(_FirstLines()))
             # Workers import from the folder that Ray is started in: not from the one that is worked in.
             empty = opened.enter_context(TemporaryDirectory(prefix="upskill-ray-"))
             terminated = signal.getsignal(signal.SIGTERM)
@@ -191,6 +192,15 @@ class RayEngine(Engine):
         ready, _ = ray.wait(list(running), num_returns=1, timeout=_MOMENT_SECONDS)
         for reference in ready:
             yield reference, _end(ray, reference)
+
+
+class _FirstLines(TextIOBase):
+    """Passes the first line of each message on to stderr: of a node that dies Ray prints the end of its log."""
+
+    def write(self, text: str, /) -> int:
+        if first := text.strip().partition("\n")[0]:
+            sys.stderr.write(f"{first[:_LONGEST_REASON]}\n")
+        return len(text)
 
 
 def require_token(address: str, environment: Mapping[str, str]) -> None:

@@ -34,8 +34,9 @@ def expect_fit(found: AgentDiagnosis) -> None:
 
 
 @pytest.fixture
-def with_ripgrep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the search path: opencode needs it, and Codex brings one."""
+def with_ripgrep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On the search path: opencode needs it, and Codex brings one, which counts only outside of this repository."""
+    monkeypatch.chdir(tmp_path)
     (folder,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{folder}")
 

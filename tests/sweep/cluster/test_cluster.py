@@ -98,6 +98,7 @@ def test_ten_nodes_that_die_in_one_sweep_lose_nothing(tmp_path: Path, record_pro
     sweep.require_whole()
     assert verdicts(sweep.results()) == verdicts(plain.results())
     assert sweep.bought_again <= 2 * sweep.concurrency * POINTS
+    assert "state-dump" not in err, "Ray would print the end of the log of each node"
 
 
 @pytest.mark.full
