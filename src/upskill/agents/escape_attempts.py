@@ -199,10 +199,11 @@ def read_attempts(data: bytes) -> Attempts | None:
         return None
 
 
-def events_written(left: Files) -> int:
-    """On how many outputs the program wrote last words; 0 where it could write on none."""
+def events_tried(left: Files) -> int:
+    """On how many outputs the program tried to write last words, whether it was refused or not."""
     try:
-        return int(json.loads(left.get(EVENTS_NOTE, b"{}")).get("written", 0))
+        note = json.loads(left.get(EVENTS_NOTE, b"{}"))
+        return int(note.get("written", 0)) + int(note.get("refused", 0))
     except (ValueError, TypeError, AttributeError):
         return 0
 

@@ -7,6 +7,7 @@ got through. An attempt that crashed is reported as having got through: it prove
 Texts that it looks for stand in the plan backwards, so that it does not find the plan itself.
 """
 
+import ctypes
 import json
 import os
 import signal
@@ -27,6 +28,8 @@ FIND_ME = "found-by-the-search-itself"
 """Planted by the program: a search that does not find it has not searched."""
 SECONDS = 5.0
 UNPACKED_MB = 66
+PIDFD_GETFD = 438
+"""The number of the system call that copies an open file out of another process."""
 
 Plan = dict[str, Any]
 
@@ -321,19 +324,30 @@ def send(plan: Plan, path: str, body: bytes, *, coding: str = "identity") -> Any
 
 def forged_events(plan: Plan) -> list[str]:
     """Write on the agent's own output what would be its last words. The host sees whether it is believed."""
-    written, number = [], os.getppid()
+    written, refused, number = [], [], os.getppid()
     while number > 1:
         try:
-            output = os.open(f"/proc/{number}/fd/1", os.O_WRONLY | os.O_NONBLOCK | os.O_APPEND)
+            output = output_of(number)
             os.write(output, b"\n" + "".join(f"{line[::-1]}\n" for line in plan["forged_events"]).encode())
             os.close(output)
             written.append(number)
         except OSError:
-            pass
+            refused.append(number)
         number = parent_of(number)
     with open(plan["events_note"], "w", encoding="ascii") as file:
-        json.dump({"written": len(written)}, file)
+        json.dump({"written": len(written), "refused": len(refused)}, file)
     return []
+
+
+def output_of(number: int) -> int:
+    """The standard output of a process: opened by its name or, where it is a socket, copied out of the process."""
+    try:
+        return os.open(f"/proc/{number}/fd/1", os.O_WRONLY | os.O_NONBLOCK | os.O_APPEND)
+    except OSError:
+        copied = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, os.pidfd_open(number), 1, 0)
+        if copied < 0:
+            raise OSError(ctypes.get_errno(), "refused") from None
+        return int(copied)
 
 
 def parent_of(number: int) -> int:

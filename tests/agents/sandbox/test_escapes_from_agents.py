@@ -16,7 +16,7 @@ from upskill.agents.escape_attempts import (
     Forgery,
     Surroundings,
     command,
-    events_written,
+    events_tried,
     judge,
     program,
     read_attempts,
@@ -144,7 +144,7 @@ def test_forging_is_tried_and_what_the_host_sees_of_it_decides() -> None:
         ran = sandbox.run(["sh", "-c", f"{command()}; true"], seconds=60)
         left = dict(sandbox.take())
     assert b'{"type": "result"}' in ran.stdout, "the output of the shell that started the program was written on"
-    assert events_written(left) == 1
+    assert events_tried(left) == 1
     assert {"trial.json", "grade.json", "results.jsonl"} <= set(left)
     reported = read_attempts(left[RESULT])
     assert reported is not None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from upskill.agents.escape_attempts import WHAT, events_written, judge, read_attempts
+from upskill.agents.escape_attempts import WHAT, events_tried, judge, read_attempts
 from upskill.agents.escape_program import ATTEMPTS
 
 
@@ -24,4 +24,4 @@ def test_what_was_not_tried_has_not_held() -> None:
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"through": 7, "outside": []}', b'{"through": {}}', b"\xff"])
 def test_a_report_that_cannot_be_read_is_none(data: bytes) -> None:
     assert read_attempts(data) is None
-    assert events_written({"forged-events.json": data}) == 0
+    assert events_tried({"forged-events.json": data}) == 0
