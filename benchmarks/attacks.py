@@ -145,7 +145,7 @@ def table_of_attacks(run: Tables, shares: Shares, before: Shares) -> None:
         "|---|---|---|---|---|",
     )
     for row in (row for attack in ATTACKS for row in attack.rows):
-        now, then = shares[row.what], before[row.what]
+        now, then = shares[row.what], before.get(row.what, {})
         worst = max(cell[0] or 0.0 for cell in now.values())
         mark = "" if row.claimed and "beyond" not in run.limit(row.what, worst, most=LIMIT) else _mark(row)
         what = row.what.replace("students", "models")  # the key of the figures before, and part of the seed

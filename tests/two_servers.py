@@ -42,10 +42,13 @@ class Place:
 
     def alone(self, *words: str, **variables: str) -> Done:
         """Types the command as it is."""
-        return self._forker.run("generate", *words, cwd=self.here, **variables)
+        return self._forker.run("generate", *words, cwd=self.here, **self._variables(variables))
 
     def run(self, *words: str, **variables: str) -> Done:
-        return self._forker.run(*words, cwd=self.here, **variables)
+        return self._forker.run(*words, cwd=self.here, **self._variables(variables))
+
+    def _variables(self, more: dict[str, str]) -> dict[str, str]:
+        return {"UPSKILL_LEDGER": str(self.here.parent / "looks.jsonl"), **more}
 
     def interrupt(self, after: int) -> None:
         """Ctrl-C once the student was asked so often."""

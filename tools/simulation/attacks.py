@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from functools import cache, partial
 
 from tools.simulation.populations import Rates, generator
-from upskill.core.nouns.look import Look, LookTerms, SeenCase, SeenPair
+from upskill.core.nouns.look import Look, LookTerms, SeenPair
+from upskill.core.nouns.trigger import PromptTally, TriggerPrompt
 from upskill.core.statistics import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, holds_among, judge
 from upskill.core.statistics.looks import NextLook, look_terms, recorded_look, tallies_of
 from upskill.core.statistics.pairs import Losses
 from upskill.core.statistics.sequential import GuardedSequential
+from upskill.core.statistics.triggering import score_triggering
 from upskill.core.statistics.verdict import only_if_both
 from upskill.report.facts import ENOUGH, lowest_rate
 
@@ -63,24 +65,34 @@ class Person:
     """By version (0 is no skill), case and repeat: whether it passed."""
     _bought: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     """How often each of them was bought, so that a fresh answer is told from the one before it."""
-    _orders: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    _orders: dict[tuple[tuple[int, ...], int], list[int]] = field(default_factory=dict)
     _looks: list[tuple[Look, Judgement]] = field(default_factory=list)
     _lost: dict[int, Counter[tuple[int, int]]] = field(default_factory=lambda: defaultdict(Counter))
     """By version, then case and repeat: answers that were lost."""
+    _loosened: set[int] = field(default_factory=set)
+    """Cases whose checks pass everything since they were edited."""
 
     def own_lift(self, keep: Sequence[int] | None = None) -> float:
         """The true lift of the cases in use, times their number."""
         return math.fsum(self.cases[nth][1] - self.cases[nth][0] for nth in keep or range(len(self.cases)))
 
     def evaluate(
-        self, *, runs: int | None = None, version: int = 1, fresh: bool = False, keep: Sequence[int] | None = None
+        self,
+        *,
+        runs: int | None = None,
+        version: int = 1,
+        fresh: bool = False,
+        keep: Sequence[int] | None = None,
+        kind: str = "kind",
+        wording: int = 0,
     ) -> Judgement:
         """`upskill eval`, with the default design or `--runs N`, on all cases or on those that were kept.
 
-        What was answered already is not asked again; what is looked at again is tested more strictly.
+        What was answered already is not asked again; what is looked at again is tested more strictly. `kind` is the
+        settings of the model, `wording` a sentence that every prompt has in addition.
         """
         chosen = tuple(range(len(self.cases)) if keep is None else keep)
-        coming = self._coming(chosen, runs, version)
+        coming = self._coming(chosen, runs, version, kind, wording)
         looks = [look for look, _ in self._looks]
         if fresh:
             self._stored.clear()
@@ -89,8 +101,15 @@ class Person:
         present = {self._instance(*key) for key in self._stored if key[1] in chosen}
         terms = look_terms(looks, coming, present=present)
         judgement, pairs = self._run(chosen, runs, version, terms)
+        if terms.regraded:
+            judgement = replace(judgement, verdict="undecided", claim=None)
         self._looks.append((self._look(coming, judgement, pairs, version, terms.level), judgement))
         return judgement
+
+    def loosen(self, cases: Sequence[int]) -> None:
+        """Edit the checks of some cases so that they pass whatever is answered, also what was answered before."""
+        self._loosened.update(cases)
+        self._stored |= {key: True for key in self._stored if key[1] in self._loosened}
 
     def _run(
         self, chosen: tuple[int, ...], runs: int | None, version: int, terms: LookTerms
@@ -135,9 +154,17 @@ class Person:
             losses_against=Losses(asked_in=asked),
         )
 
-    def _coming(self, chosen: Sequence[int], runs: int | None, version: int) -> NextLook:
+    def coming_load(self) -> NextLook:
+        """A look at whether a description makes a model load its skill, on all cases as prompts."""
+        return replace(self._coming(range(len(self.cases)), 1, 1, "kind", 0), asked="loads")
+
+    def _coming(self, chosen: Sequence[int], runs: int | None, version: int, kind: str, wording: int) -> NextLook:
+        sentence = (f"sentence {wording}",) if wording else ()
+        keys = {nth: f"{_case_id(nth)}{''.join(sentence)}" for nth in chosen}
         return NextLook(
-            student_key=self.student,
+            student=self.student,
+            model=self.student,
+            kind=kind,
             served="served",
             skill="skill",
             version=str(version),
@@ -146,20 +173,21 @@ class Person:
             design="sequential" if runs is None else "fixed",
             repeats=1 if runs is None else runs,
             min_lift=None,
-            cases={_case_id(nth): (_case_id(nth), "checks") for nth in chosen},
+            cases={_case_id(nth): (key, "loose" if nth in self._loosened else "checks") for nth, key in keys.items()},
+            words={key: (*_words(nth), *sentence) for nth, key in keys.items()},
         )
 
     def _look(self, coming: NextLook, judgement: Judgement, pairs: Sequence[Pair], version: int, level: float) -> Look:
-        seen: dict[str, list[SeenPair]] = {case_id: [] for case_id in coming.cases}
+        seen: dict[str, list[SeenPair]] = {key: [] for key in coming.keys}
         for pair in pairs:
             nth, repeat = int(pair.case_id.removeprefix("case")), 0 if self.flaws.copies else pair.repeat
             instances = self._instance(version, nth, repeat), self._instance(0, nth, repeat)
-            seen[pair.case_id].append(SeenPair(*instances, pair.passed, pair.passed_against))
+            passed = pair.passed, pair.passed_against
+            seen[coming.cases[pair.case_id][0]].append(SeenPair(*instances, *passed, repeat=pair.repeat))
         return coming.taken(
             at=f"2026-01-01T00:00:{len(self._looks):02}+00:00",
             run="run",
-            student=self.student,
-            cases=tuple(SeenCase(key=case_id, checks="checks", pairs=tuple(mine)) for case_id, mine in seen.items()),
+            cases=tuple(replace(case, pairs=tuple(seen[case.key])) for case in coming.questions),
             level=level,
             verdict=judgement.verdict,
             claim=judgement.claim,
@@ -192,7 +220,7 @@ class Person:
 
     def _order(self, chosen: tuple[int, ...], repeat: int) -> list[int]:
         """The order of a round is drawn once for each list of cases, as by a fixed seed."""
-        key = (len(chosen), repeat)
+        key = (chosen, repeat)
         if key not in self._orders:
             self._orders[key] = self.rng.sample(chosen, len(chosen))
         return self._orders[key]
@@ -212,7 +240,7 @@ class Person:
         passed = self._stored.get(key)
         if passed is None:
             lost = partial(self._lost[version].update, [(nth, repeat)])
-            passed = self._ask(self.cases[nth][version > 0], skilled=version > 0, lost=lost)
+            passed = nth in self._loosened or self._ask(self.cases[nth][version > 0], skilled=version > 0, lost=lost)
             if passed is not None:
                 self._stored[key] = passed
                 self._bought[key] += 1
@@ -236,6 +264,11 @@ class Person:
 @cache
 def _case_id(nth: int) -> str:
     return f"case{nth:03}"
+
+
+@cache
+def _words(nth: int) -> tuple[str, ...]:
+    return tuple(f"{nth}/{word}" for word in range(8))
 
 
 @cache
@@ -319,6 +352,53 @@ def edits(rng: random.Random, population: str, *, times: int, cases: int = 20) -
     person = _person(rng, population, cases)
     for version in range(1, times + 1):
         yield _say(person, person.evaluate(version=version))
+
+
+def restarts(rng: random.Random, population: str, *, times: int, by: str) -> Iterator[Said]:
+    """Ask as if nothing had been asked: with another setting, with a sentence added to every prompt, or other cases."""
+    person = _person(rng, population, 20 * times if by == "cases" else 20)
+    for nth in range(times):
+        keep = range(20 * nth, 20 * nth + 20) if by == "cases" else range(20)
+        kind = f"kind {nth if by == 'setting' else 0}"
+        judgement = person.evaluate(fresh=True, keep=keep, kind=kind, wording=nth if by == "wording" else 0)
+        yield _say(person, judgement, range(keep.stop))
+
+
+def loosen_checks(rng: random.Random, population: str) -> Iterator[Said]:
+    """Pass what failed with the skill and not without it, type again, and ask again when nothing is claimed."""
+    person = _person(rng, population)
+    yield _say(person, person.evaluate())
+    person.loosen([nth for nth, won in enumerate(person.differences()) if won < 0])
+    yield _say(person, person.evaluate())
+    yield _say(person, person.evaluate(fresh=True))
+
+
+def descriptions(rng: random.Random, population: str, *, times: int, prompts: int = 12) -> Iterator[Said]:
+    """`trigger` with one description after the other on the same prompts; each is exactly as good as is too little."""
+    asked = [TriggerPrompt(id=f"p{nth}", prompt="-", should_load=nth < prompts) for nth in range(2 * prompts)]
+    spread = {"alike": 1_000.0, "mixed": 0.5}[population]
+    coming = Person(rng=rng, cases=[(0.5, 0.5)] * len(asked)).coming_load()
+    looks: list[Look] = []
+    for nth in range(times):
+        terms = look_terms(looks, replace(coming, version=str(nth)))
+        rates = [rng.betavariate(spread * mean, spread * (1 - mean)) for mean in (0.75, 0.25) for _ in range(prompts)]
+        tallies = [
+            PromptTally(prompt=prompt, answers=3, loads=sum(rng.random() < rate for _ in range(3)))
+            for prompt, rate in zip(asked, rates, strict=True)
+        ]
+        score = score_triggering(tallies, student="student", harness="chat", level=terms.level)
+        well = score.verdict == "triggers well"
+        taken = replace(coming, version=str(nth)).taken(
+            at=f"2026-01-01T00:00:{nth:02}+00:00",
+            run="run",
+            cases=coming.questions,
+            level=terms.level,
+            verdict="helps" if well else "undecided",
+            claim="cases like these" if well else None,
+            sentence=score.verdict,
+        )
+        looks.append(taken)
+        yield Said(wide=well, here=False)
 
 
 def best_of(rng: random.Random, population: str, *, students: int) -> Iterator[Said]:
@@ -406,6 +486,17 @@ ATTACKS: tuple[Attack, ...] = (
         for deleted, count in ((1, "case"), (2, "2 cases"), (4, "4 cases"))
     ),
     _attack("10 edits, same cases", partial(edits, times=10), step=10),
+    _attack("5 first looks by another setting", partial(restarts, times=5, by="setting"), step=5),
+    _attack("5 first looks by another wording", partial(restarts, times=5, by="wording"), step=5),
+    Attack(
+        play=partial(restarts, times=10, by="cases"),
+        rows=(Row(what="5 first looks by other cases", step=5), Row(what="10 looks, each on other cases", step=10)),
+        share=0.5,
+    ),
+    _attack("loosen checks, type again, then `--fresh`", loosen_checks, step=3),
+    _attack(
+        "10 descriptions on the same prompts", partial(descriptions, times=10), step=10, populations=("alike", "mixed")
+    ),
     _attack("best of 5 students", partial(best_of, students=5), step=5),
     _attack("cheapest sufficient of 5", partial(cheapest_sufficient, students=5), populations=("alike", "mixed")),
     *(

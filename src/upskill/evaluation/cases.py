@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from upskill.core import checks
+from upskill.core.cases.family import by_family
 from upskill.core.cases.files import CaseFile, read_case_file, read_skill_cases
 from upskill.core.cases.states import qualify
 from upskill.core.checks import GradingContext
@@ -84,6 +86,23 @@ class CountedCases:
     cases: tuple[Case, ...]
     notes: tuple[str, ...] = ()
     qualifications: tuple[Qualification, ...] = ()
+
+
+Half = Literal["first", "second"]
+FEWEST_IN_A_HALF = 20
+"""Cases, or families of them. With fewer, half of them decides too rarely, and both halves are all cases."""
+
+
+def half_of(cases: Sequence[Case], half: Half) -> tuple[Case, ...]:
+    """One of two halves of the cases, in their order, with whole families; all of them where a half would be small."""
+    halves: dict[Half, list[tuple[Case, ...]]] = {"first": [], "second": []}
+    for family in sorted(by_family(cases), key=lambda family: (-len(family), min(map(case_key, family)))):
+        smaller = min(halves, key=lambda name: (sum(map(len, halves[name])), len(halves[name])))
+        halves[smaller].append(family)
+    if min(map(len, halves.values())) < FEWEST_IN_A_HALF:
+        return tuple(cases)
+    mine = {case.id for family in halves[half] for case in family}
+    return tuple(case for case in cases if case.id in mine)
 
 
 def without_copies(cases: Sequence[Case]) -> CountedCases:

@@ -210,6 +210,7 @@ def conclude(
         label_lifts=statistics.lift_by_label(pairing, labels or {}, level),
         judge_error=error,
         earlier_pairs=sum(tally.pairs for tally in pairing.prior),
+        looks=terms.earlier,
         holds_among=statistics.holds_among(judgement, pairing, level, models=len(plan.students)),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )

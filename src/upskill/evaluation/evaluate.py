@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from upskill.core import statistics
 from upskill.core.by_name import by_name
 from upskill.core.models import MeteredClient, Spending
 from upskill.core.nouns import Arm, Case, Evaluation, Qualification, Trial, digest_of
+from upskill.core.nouns.look import LookTerms
 from upskill.core.progress import SILENT_RUN, PricedPlan, RunProgress
 from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.own_runs import settings_record
@@ -30,22 +31,23 @@ from upskill.core.skills.skills import read_skill
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity, judge_report
 from upskill.core.trials.measure import Measured, clean_run_logs, measure
-from upskill.core.trials.schedule import Schedule, schedule_for
+from upskill.core.trials.schedule import Schedule, SequentialSchedule, schedule_for
 from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import EngineError, UsageError
 from upskill.evaluation.cases import has_cases
-from upskill.evaluation.conclude import cut_short_by, end_notes, students_end, summarise
+from upskill.evaluation.conclude import by_student, cut_short_by, end_notes, students_end, summarise
 from upskill.evaluation.estimate import client_for, purchase_since
 from upskill.evaluation.looks import (
     earlier_looks,
     keep_looks,
     look_notes,
     recorded_evaluation,
+    terms_at_end,
     with_recorded,
 )
 from upskill.evaluation.order import EvaluationOrder, opened_previous
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
-from upskill.evaluation.replay import planned_only
+from upskill.evaluation.replay import planned_only, replay_trials
 from upskill.redaction import redactor_from
 from upskill.report.json_report import evaluation_json
 from upskill.sandbox import SandboxFacts
@@ -161,12 +163,33 @@ def run_evaluation(
                 progress=progress,
             )
         folder.release_space()
-        evaluation = _conclude(prepared, measured, schedules, record, folder, client, spent_before)
-        if ledger is not None:
-            keep_looks(ledger, prepared, settings, evaluation, measured.trials, schedules=schedules, terms=record.looks)
-            evaluation = replace(evaluation, notes=(*ledger.notes, *evaluation.notes))
+        with nullcontext() if ledger is None else ledger.alone():
+            if ledger is not None:
+                looks = terms_at_end(ledger, prepared, record, run=folder.path, known=measured.trials)
+                stricter = {name: terms for name, terms in looks.items() if terms.level < record.looks[name].level}
+                schedules |= _replayed(prepared, measured, stricter, min_lift=record.min_lift)
+                prepared = replace(prepared, notes=(*prepared.notes, *look_notes(stricter)))
+                record = replace(record, looks=looks)
+            evaluation = _conclude(prepared, measured, schedules, record, folder, client, spent_before)
+            if ledger is not None:
+                keep_looks(ledger, prepared, settings, evaluation, measured.trials, schedules=schedules, terms=looks)
+                evaluation = replace(evaluation, notes=(*ledger.notes, *evaluation.notes))
         folder.write_record(last_record(record, evaluation))
         return evaluation
+
+
+def _replayed(
+    prepared: PreparedEvaluation, measured: Measured, looks: Mapping[str, LookTerms], *, min_lift: float | None
+) -> dict[str, Schedule]:
+    """The schedules of students of which another run has ended since this one began, at the level that is left."""
+    found: dict[str, Schedule] = {}
+    mine = by_student(measured.trials)
+    for name, terms in looks.items():
+        schedule = replay_trials(prepared.experiment.plan, mine[name], min_lift=min_lift, terms=terms)
+        if isinstance(schedule, SequentialSchedule):
+            schedule.end("regraded")
+        found[name] = schedule
+    return found
 
 
 @contextmanager

@@ -4,6 +4,7 @@ strictly. Reads the ledger before a run and writes to it after one."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from os.path import relpath
 from pathlib import Path
 
 from upskill.core import checks, statistics
@@ -18,11 +19,13 @@ from upskill.core.nouns.look import (
     case_key,
     checks_digest,
     instance_of,
+    kind_key,
+    model_key,
     sketch_of,
-    student_key,
+    words_of,
 )
 from upskill.core.runs.look_ledger import LookLedger, default_ledger_path
-from upskill.core.runs.records import now, read_run
+from upskill.core.runs.records import RunRecord, named_run, now, read_run
 from upskill.core.settings import Settings
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity
@@ -62,7 +65,7 @@ class EarlierLooks:
             return {}
         limit = datetime.now(UTC) - timedelta(days=self.settings.store_days)
         found = {
-            student.name: statistics.recorded_look(self.looks, next_look(self.prepared, student), unknown_after=limit)
+            student.name: statistics.recorded_look(self.looks, self._next(student), unknown_after=limit)
             for student in self._counted()
         }
         return {name: look for name, look in found.items() if look is not None}
@@ -71,22 +74,15 @@ class EarlierLooks:
         """By student, how strictly this look is tested and what it is pooled with."""
         found = {}
         for student in self._counted():
-            coming = next_look(self.prepared, student)
+            coming = self._next(student)
             present: frozenset[str] = frozenset()
-            if any(look.student_key == coming.student_key for look in self.looks):
+            if any(look.model == coming.model for look in self.looks):
                 present = frozenset(map(instance_of, stored_trials(self.prepared.experiment, self.settings, student)))
-            found[student.name] = statistics.look_terms(self._before(coming, present), coming, present=present)
+            found[student.name] = statistics.look_terms(self.looks, coming, present=present)
         return found
 
-    def _before(self, coming: statistics.NextLook, present: frozenset[str]) -> tuple[Look, ...]:
-        """The looks before this one. Adding a ceiling to a look with the very answers that it has is no second look."""
-        if self.prepared.order.ceiling is None:
-            return self.looks
-        limit = datetime.now(UTC) - timedelta(days=self.settings.store_days)
-        same = statistics.recorded_look(self.looks, coming, unknown_after=limit)
-        if same is None or not same.answers <= present:
-            return self.looks
-        return tuple(look for look in self.looks if look.at < same.at)
+    def _next(self, student: Student) -> statistics.NextLook:
+        return next_look(self.prepared, student, ledger=self.ledger.path)
 
     def _counted(self) -> Iterable[Student]:
         counted = counted_students(self.prepared.experiment.endpoints, self.settings)
@@ -113,16 +109,19 @@ def counted_students(endpoints: Mapping[str, Endpoint], settings: Settings) -> t
     return tuple(name for name, one in endpoints.items() if settings.ledger is not None or not one.is_scripted)
 
 
-def next_look(prepared: PreparedEvaluation, student: Student) -> statistics.NextLook:
-    """What the next look at a student is about."""
+def next_look(prepared: PreparedEvaluation, student: Student, *, ledger: Path) -> statistics.NextLook:
+    """What the next look at a student is about. The place of its skill counts from the ledger: both may be moved."""
     plan, harness = prepared.experiment.plan, load_harness(prepared.experiment.plan.harness)
     judge = identity(prepared.experiment.judge)
-    served = prepared.experiment.served[student.name].fingerprint
+    served = prepared.experiment.served[student.name]
     conditions = harness.identity(prepared.experiment.trial_limits, files="")
     return statistics.NextLook(
-        student_key=student_key(student, harness=harness.version, conditions=conditions),
-        served=None if served is None else digest_of(served)[:16],
+        student=student.name,
+        model=model_key(student, weights=served.weights or served.only),
+        kind=kind_key(student, harness=harness.version, conditions=conditions, known=served.weights is not None),
+        served=None if served.fingerprint is None else digest_of(served.fingerprint)[:16],
         skill=prepared.experiment.skill.name,
+        place=digest_of(relpath(prepared.order.skill.resolve(), ledger.parent.resolve()))[:16],
         version=prepared.experiment.skill.digest,
         sketch=sketch_of(prepared.experiment.skill),
         against="baseline" if prepared.experiment.previous is None else prepared.experiment.previous.digest,
@@ -131,31 +130,30 @@ def next_look(prepared: PreparedEvaluation, student: Student) -> statistics.Next
         min_lift=prepared.order.min_lift,
         cases={case.id: (case_key(case), _checks(case, judge)) for case in plan.cases},
         families={case_key(case): case.family for case in plan.cases if case.family is not None},
+        words={case_key(case): words_of(case) for case in plan.cases},
         rejected=frozenset(map(case_key, prepared.rejected)),
     )
 
 
-def resumed_terms(
-    ledger: LookLedger,
-    prepared: PreparedEvaluation,
-    looks: Mapping[str, LookTerms],
-    *,
-    run: Path,
-    known: Iterable[Trial],
+def terms_at_end(
+    ledger: LookLedger, prepared: PreparedEvaluation, record: RunRecord, *, run: Path, known: Iterable[Trial]
 ) -> dict[str, LookTerms]:
-    """The terms of a run that goes on: as strict as what was looked at since it began demands, unless it had ended.
+    """The terms of a run that ends or goes on: as strict as what was looked at since it began demands.
 
-    Otherwise runs that were begun and stopped could be ended one after another, each as a first look.
+    Otherwise runs that were begun together, or begun and stopped, would each end as a first look.
     """
-    found, kept = dict(looks), ledger.read()
-    present = frozenset(map(instance_of, known)) if kept else frozenset()
+    found, kept = dict(record.looks), ledger.read()
+    if not any(look.at >= record.started_at for look in kept):
+        return found
+    present, name = frozenset(map(instance_of, known)), Path(named_run(str(run.resolve()))).name
     for student in prepared.experiment.plan.students:
-        coming = next_look(prepared, student)
-        own = [look for look in kept if look.is_of(run.resolve().name) and look.student_key == coming.student_key]
+        coming = next_look(prepared, student, ledger=ledger.path)
+        own = [look for look in kept if look.is_of(name) and look.student == student.name]
         if student.name in found and all(look.unfinished for look in own):
             now_terms = statistics.look_terms([look for look in kept if look not in own], coming, present=present)
             if now_terms.level < found[student.name].level:
-                found[student.name] = replace(found[student.name], level=now_terms.level, note=now_terms.note)
+                told = replace(now_terms, prior=found[student.name].prior, removed=found[student.name].removed)
+                found[student.name] = told
     return found
 
 
@@ -277,8 +275,8 @@ def keep_looks(
 ) -> None:
     """Add a look for every student of which something was seen."""
     experiment, judge = prepared.experiment, identity(prepared.experiment.judge)
-    # Where only a ceiling was added to a look, the same pairs are not counted as a second one.
-    counted = ledger.read() if prepared.order.ceiling is not None else ()
+    # The same pairs, with a ceiling beside them or of a run at the same time, are not counted as a second look.
+    counted = ledger.read()
     told: list[Mapping[str, Json]] = evaluation_json(evaluation)["students"]  # type: ignore[assignment]
     seen: dict[str, list[Trial]] = {name: [] for name in counted_students(experiment.endpoints, settings)}
     for trial in finished:
@@ -288,11 +286,11 @@ def keep_looks(
         name = report.student.name
         if name in seen and report.verdict is not None and report.lifts:
             level = terms.get(name, statistics.FIRST_LOOK).level
-            coming, (arm, against) = next_look(prepared, report.student), report.compared
+            coming, (arm, against) = next_look(prepared, report.student, ledger=ledger.path), report.compared
             cases = _seen_cases(experiment.plan.cases, judge, seen[name], arm=arm, against=against)
-            run, notes = evaluation.run, evaluation.notes
+            run, notes = named_run(evaluation.run), evaluation.notes
             look = _look(coming, cases, report, said, seen[name], run=run, level=level, notes=notes)
-            if not any(look.answers == other.answers and not other.unfinished for other in counted):
+            if not any(look.cases == other.cases and not other.unfinished for other in counted):
                 ledger.append(look)
 
 
@@ -312,7 +310,6 @@ def _look(
     look = coming.taken(
         at=now(),
         run=run,
-        student=report.student.name,
         cases=cases,
         level=level,
         verdict=report.verdict,
@@ -349,7 +346,8 @@ def _seen_cases(
             if all(key in scored for key in keys):
                 pairs.append(_seen_pair(scored[keys[0]], scored[keys[1]], lost=(keys[0] in lost, keys[1] in lost)))
         checked = _checks(case, judge)
-        found.append(SeenCase(key=case_key(case), checks=checked, family=case.family, pairs=tuple(pairs)))
+        words = words_of(case)
+        found.append(SeenCase(key=case_key(case), checks=checked, words=words, family=case.family, pairs=tuple(pairs)))
     return tuple(found)
 
 
@@ -363,4 +361,5 @@ def _seen_pair(one: Trial, other: Trial, *, lost: tuple[bool, bool]) -> SeenPair
         passed_against=other.outcome.passed,
         answers=(one.answer_digest, other.answer_digest),
         lost=lost,
+        repeat=one.repeat,
     )

@@ -24,7 +24,7 @@ from upskill.core.nouns.text import count, on_one_line
 from upskill.core.skills.git_version import GIT_PREFIX, open_git_version
 from upskill.core.skills.skills import find_skills, read_contents, read_skill, shipped_skills
 from upskill.errors import SkillInvalid, UpskillError, UsageError
-from upskill.evaluation.cases import changed_cases, find_cases
+from upskill.evaluation.cases import Half, changed_cases, find_cases
 from upskill.lint.lint_skill import lint
 from upskill.sandbox import MOST_READ_ONLY, Backend
 
@@ -54,6 +54,8 @@ class EvaluationOrder:
     """Ask again even where nothing has changed since it was answered."""
     sandbox: Backend = "bubblewrap"
     """What confines executed programs. `none` is never read from a file: a person typed it."""
+    half: Half | None = None
+    """One half of the cases, where there are enough: a winner is confirmed on the half that did not choose it."""
     among: Among = field(default_factory=Among)
     """The skills that lie beside the measured one, in every arm."""
     agent_bin: Path | None = None

@@ -31,6 +31,7 @@ from upskill.evaluation.cases import (
     cases_that_count,
     changed_cases,
     find_cases,
+    half_of,
     is_own_case_file,
     without_copies,
 )
@@ -171,6 +172,8 @@ def prepare(
         known = known if begun is None else begun.case_states
         admitted = admit(counted.cases, skill, backend=backend, only=only, known=known, progress=progress)
     planned = _ceiling_cases(order.ceiling, admitted.cases, case_file.path)
+    if order.half is not None:
+        planned = replace(planned, cases=half_of(planned.cases, order.half))
     turn_cap = None if chosen is None else chosen.turn_cap
     if begun is not None:
         turn_cap = begun.turn_cap or begun.repeats * len(begun.cases)

@@ -25,7 +25,7 @@ from upskill.core.trials.judge import identity
 from upskill.errors import UsageError
 from upskill.evaluation.estimate import client_for
 from upskill.evaluation.evaluate import passages_digest, run_evaluation, with_page
-from upskill.evaluation.looks import look_notes, open_ledger, resumed_terms
+from upskill.evaluation.looks import look_notes, open_ledger, terms_at_end
 from upskill.evaluation.order import EvaluationOrder, opened_previous, recorded_revision
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.replay import changed_families, in_recorded_families
@@ -93,7 +93,7 @@ def resume(
     ledger = open_ledger(settings, compared=plan.against is not None, scripted=scripted)
     if ledger is not None and record.looks:
         known = folder.trials.read()
-        record = replace(record, looks=resumed_terms(ledger, prepared, record.looks, run=run, known=known))
+        record = replace(record, looks=terms_at_end(ledger, prepared, record, run=run, known=known))
     prepared = replace(prepared, notes=(*prepared.notes, *look_notes(record.looks)))
     progress.evaluation_planned(plan, skill=prepared.experiment.skill, lines=prepared.lines, notes=prepared.note_lines)
     evaluation = run_evaluation(

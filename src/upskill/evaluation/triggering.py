@@ -5,20 +5,26 @@ For `upskill trigger`, and for `generate` where it revises a description. Writes
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from upskill.core.models import MeteredClient
-from upskill.core.nouns import Errored, RunEnd, Scored, Skill, Trial
+from upskill.core.nouns import Errored, RunEnd, Scored, Skill, Student, Trial, digest_of
 from upskill.core.nouns.harness import HARNESSES, choose_harness, harness_info
+from upskill.core.nouns.lift import Verdict
+from upskill.core.nouns.look import Asked, LookTerms, sketch_of_text
 from upskill.core.nouns.skill import Among
 from upskill.core.nouns.text import count
-from upskill.core.nouns.trigger import Company, TriggerPrompt, TriggerScore
+from upskill.core.nouns.trigger import Company, TriggerPrompt, TriggerScore, TriggerVerdict
 from upskill.core.progress import SILENT, Progress, RunProgress
+from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.records import Status, now
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.settings import ResolvedSettings, Settings
+from upskill.core.statistics.intervals import FIRST_LEVEL
+from upskill.core.statistics.looks import NextLook, look_terms, recorded_look
 from upskill.core.statistics.triggering import last_tries, score_triggering, tally_prompts
 from upskill.core.trials.measure import clean_run_logs, measure
 from upskill.core.trials.schedule import schedule_for
@@ -26,6 +32,7 @@ from upskill.errors import UsageError
 from upskill.evaluation.conclude import by_student, cut_listing_notes, end_notes, students_end
 from upskill.evaluation.estimate import Estimate
 from upskill.evaluation.evaluate import ended_in, first_record
+from upskill.evaluation.looks import counted_students, look_notes, next_look, open_ledger
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import ChosenCases, PreparedEvaluation, prepare
 from upskill.evaluation.replay import planned_only
@@ -188,22 +195,23 @@ def measure_triggering(
     client: MeteredClient,
     folder_of: Callable[[Company], RunFolder],
     progress: Progress,
+    looks: "TriggerLooks | None" = None,
 ) -> MeasuredTriggering:
     """Ask every prompt in every company, and score the answers. What errored is never counted as an answer.
 
     An interruption or a cap ends it with the scores of what was there; an answer that was bought before, by any run, is
-    taken from the trial store.
+    taken from the trial store. Where earlier `looks` are known, J is judged as strictly as they leave it.
     """
     counting = _Counting(progress, prepared.answers)
     progress.step(_ANSWERS, 0, prepared.answers)
     parts: list[MeasuredTriggering] = []
     for company, part in prepared.parts:
-        parts.append(_measure(prepared, company, part, settings, client, folder_of(company), counting))
+        parts.append(_measure(prepared, company, part, settings, client, folder_of(company), counting, looks))
         if parts[-1].end.interrupted or parts[-1].end.cap is not None:
             break
     # A company that was not measured has not shown that the skill triggers well in it.
     parts += [
-        replace(parts[-1], scores=_scores(prepared, company, part, {}), reused=0, notes=())
+        replace(parts[-1], scores=_scores(prepared, company, part, {}, {}), reused=0, notes=())
         for company, part in prepared.parts[len(parts) :]
     ]
     order = {student: place for place, student in enumerate(_students(prepared))}
@@ -228,6 +236,7 @@ def _measure(
     client: MeteredClient,
     folder: RunFolder,
     progress: RunProgress,
+    looks: "TriggerLooks | None",
 ) -> MeasuredTriggering:
     plan, endpoints = part.experiment.plan, part.experiment.endpoints.values()
     record = first_record(part, settings, folder)
@@ -255,7 +264,13 @@ def _measure(
     status: Status = "interrupted" if end.interrupted else "finished"
     folder.write_record(replace(record, status=status, finished_at=now(), end=end, notes=notes))
     return MeasuredTriggering(
-        scores=_scores(whole, company, part, mine),
+        scores=_scores(
+            whole,
+            company,
+            part,
+            mine,
+            {} if looks is None else looks.levels(company, part, again=found.reused == len(plan)),
+        ),
         end=end,
         reused=found.reused,
         notes=notes,
@@ -263,7 +278,11 @@ def _measure(
 
 
 def _scores(
-    whole: PreparedTriggering, company: Company, part: PreparedEvaluation, trials: Mapping[str, list[Trial]]
+    whole: PreparedTriggering,
+    company: Company,
+    part: PreparedEvaluation,
+    trials: Mapping[str, list[Trial]],
+    levels: Mapping[str, float],
 ) -> tuple[TriggerScore, ...]:
     return tuple(
         score_triggering(
@@ -272,6 +291,7 @@ def _scores(
             harness=part.experiment.plan.harness,
             company=company,
             others=_others(part),
+            level=levels.get(student.name, FIRST_LEVEL),
         )
         for student in part.experiment.plan.students
     )
@@ -301,3 +321,72 @@ def _others(part: PreparedEvaluation) -> int | None:
     if part.experiment.others is None:
         return 0
     return None if part.experiment.others.bundled else len(part.experiment.others.skills)
+
+
+_ASKED: Mapping[Company, Asked] = {"alone": "loads", "among": "loads among others"}
+_VERDICTS: Mapping[TriggerVerdict, Verdict] = {
+    "triggers well": "helps",
+    "does not trigger well": "hurts",
+    "undecided": "undecided",
+}
+
+
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class TriggerLooks:
+    """Looks at descriptions in the ledger: one that is measured again on known prompts is tested more strictly."""
+
+    def __init__(self, ledger: LookLedger, settings: Settings) -> None:
+        self._ledger, self._settings = ledger, settings
+        self._known: set[tuple[Company, str]] = set()
+        self._notes: dict[str, None] = {}
+
+    def levels(self, company: Company, part: PreparedEvaluation, *, again: bool) -> dict[str, float]:
+        """By student, the level that the looks leave which have ended by now.
+
+        `again`: every answer was there before. The same description on the same prompts is then the same look.
+        """
+        looks, found = self._ledger.read(), {}
+        for student, coming in self._coming(company, part):
+            same = recorded_look(looks, coming, unknown_after=_LONG_AGO) if again else None
+            found[student.name] = look_terms(looks, coming) if same is None else LookTerms(level=same.level)
+            if same is not None:
+                self._known.add((company, student.name))
+        self._notes |= dict.fromkeys(look_notes(found))
+        return {name: terms.level for name, terms in found.items()}
+
+    def keep(self, prepared: PreparedTriggering, scores: Iterable[TriggerScore], *, run: str) -> tuple[str, ...]:
+        """Add a look for each score that has a verdict; returns what a person is told of the looks before these."""
+        said = {(score.company, score.student): score for score in scores if score.verdict in _VERDICTS}
+        for company, part in prepared.parts:
+            for student, coming in self._coming(company, part):
+                score = said.get((company, student.name))
+                if score is not None and (company, student.name) not in self._known:
+                    verdict = _VERDICTS[score.verdict]
+                    look = coming.taken(
+                        at=now(),
+                        run=run,
+                        cases=coming.questions,
+                        level=1 - FIRST_LEVEL - score.confidence,
+                        verdict=verdict,
+                        claim=None if verdict == "undecided" else "cases like these",
+                        sentence=score.verdict,
+                    )
+                    self._ledger.append(look)
+        return (*self._ledger.notes, *self._notes)
+
+    def _coming(self, company: Company, part: PreparedEvaluation) -> Iterator[tuple[Student, NextLook]]:
+        description = part.experiment.skill.description
+        counted = counted_students(part.experiment.endpoints, self._settings)
+        for student in part.experiment.plan.students:
+            if student.name in counted:
+                coming = next_look(part, student, ledger=self._ledger.path)
+                version, sketch = digest_of(description), sketch_of_text(description)
+                yield student, replace(coming, asked=_ASKED[company], version=version, sketch=sketch)
+
+
+def trigger_looks(prepared: PreparedTriggering, settings: Settings) -> TriggerLooks | None:
+    """The looks at descriptions; `None` where scripts answer and no ledger is named."""
+    ledger = open_ledger(settings, compared=True, scripted=prepared.parts[0][1].experiment.is_scripted)
+    return None if ledger is None else TriggerLooks(ledger, settings)

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from upskill.core.cases.prompts import read_skill_triggers, read_trigger_file, triggers_text
+from upskill.core.nouns.look import case_key
 from upskill.core.nouns.skill import SKILL_FILE, read_among
 from upskill.core.nouns.text import count, on_one_line, shortened
 from upskill.core.nouns.trigger import TriggerPrompt, TriggerScore
@@ -378,7 +379,7 @@ def _prove(state: Teaching, refined: RefinedDescription, held_out: Sequence[Trig
         refined.best.description,
         held_out=held_out,
         measure=partial(_measure, state),
-        earlier=earlier_uses(state, tuple(sorted(prompt.digest for prompt in held_out)), noun="prompts"),
+        earlier=earlier_uses(state, tuple(sorted(case_key(prompt.as_case) for prompt in held_out)), noun="prompts"),
     )
     state.ended("proved")
     return proof

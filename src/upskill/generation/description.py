@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from upskill.core.models import Ask, Message, Question
 from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.core.nouns.answer_schemas import TEXT, object_of
+from upskill.core.nouns.look import case_key
 from upskill.core.nouns.skill import MOST_CHARACTERS
 from upskill.core.nouns.text import count, points
 from upskill.core.nouns.trigger import PromptTally, TriggerPrompt, TriggerRate, TriggerScore
@@ -371,7 +372,7 @@ def prove_description(
         proven=proven,
         reason=reason,
         comparisons=comparisons,
-        held_out=tuple(sorted(prompt.digest for prompt in held_out)),
+        held_out=tuple(sorted(case_key(prompt.as_case) for prompt in held_out)),
     )
 
 

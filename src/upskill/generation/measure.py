@@ -19,6 +19,7 @@ from upskill.core.skills.skills import read_skill
 from upskill.errors import UsageError
 from upskill.evaluation.cases import find_cases
 from upskill.evaluation.evaluate import first_record, run_evaluation
+from upskill.evaluation.looks import open_ledger
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import ChosenCases, choose_harness, prepare
 from upskill.evaluation.resume import as_begun
@@ -233,12 +234,15 @@ class StageMeasurer:
         self._progress.evaluation_planned(
             prepared.experiment.plan, skill=prepared.experiment.skill, lines=prepared.lines, notes=prepared.note_lines
         )
+        scripted = prepared.experiment.is_scripted
         evaluation = run_evaluation(
             prepared,
             values,
             folder,
             record,
             client=self._client,
+            # What a claim rests on is a look; practice is none.
+            ledger=None if level is None else open_ledger(values, compared=True, scripted=scripted),
             resumed=begun is not None,
             recall_bought=(lambda _: None) if fresh else self._bought.get,
             # If errored trials were run again, the teacher would see other failures and answer something else than

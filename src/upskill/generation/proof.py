@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from upskill.core import statistics
 from upskill.core.nouns import Case, Evaluation, Lift, StudentReport, Verdict
+from upskill.core.nouns.look import case_key
 from upskill.core.nouns.text import count
 from upskill.core.statistics import FEWEST_CASES, FRESH_PAIRS, WorsenedCase, level_after
 from upskill.core.statistics.judge_error import say_corrected
@@ -170,7 +171,7 @@ def prove(
         reason=reason,
         students=tuple(proofs),
         uses=uses,
-        held_out=tuple(sorted(case.digest for case in held_out)),
+        held_out=tuple(sorted(map(case_key, held_out))),
         evaluation=_as_proven(measured.evaluation, proofs),
         guarded=guarded,
     )

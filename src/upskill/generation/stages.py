@@ -17,6 +17,7 @@ from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.cases.split import without_doubles
 from upskill.core.models import Ask
 from upskill.core.nouns import Case, Scored
+from upskill.core.nouns.look import case_key
 from upskill.core.nouns.skill import RUN_FILE
 from upskill.core.nouns.text import count as counted
 from upskill.core.nouns.text import shortened
@@ -390,7 +391,7 @@ def _prove(
         negative=[case for case in cases if case.use == "negative"],
         measure=measure,
         against=old,
-        earlier=earlier_uses(state, tuple(sorted(case.digest for case in held_out)), noun="cases"),
+        earlier=earlier_uses(state, tuple(sorted(map(case_key, held_out))), noun="cases"),
         students=len(state.students),
     )
     if proof.evaluation is not None:

@@ -28,6 +28,7 @@ from upskill.core.skills.skills import read_contents, read_skill
 from upskill.core.trials.judge import identity
 from upskill.errors import EngineError
 from upskill.evaluation.estimate import client_for, purchase_of, spent_in
+from upskill.evaluation.looks import open_ledger
 from upskill.generation.draft import without_hidden
 from upskill.generation.files import (
     RefiningRecord,
@@ -291,23 +292,35 @@ def end_without_result(state: Teaching, reason: str) -> TeachingEnd:
 
 
 def earlier_uses(state: Teaching, held_out: tuple[str, ...], *, noun: str) -> tuple[bool, ...]:
-    """For each earlier use of one of these held-out cases or prompts, by digest, whether it proved something.
+    """For each earlier use of one of these held-out cases or prompts, by key, whether it proved something.
 
-    This one is recorded before anything is bought, since each look spends error. Exchanging one does not begin again at
-    the first level.
+    Uses are noted in the skill, and by other commands in the ledger of looks. This one is noted before anything is
+    bought, since each look spends error. Exchanging one does not begin again at the first level.
     """
     skill = state.inputs.material.skill_folder
     if skill is None or not skill.is_dir() or not held_out:
         return ()
     run = state.folder.path.name
-    earlier = [use for use in read_meta(skill).held_out_uses if use.run != run]
+    earlier = {
+        use.run: use.helped
+        for use in read_meta(skill).held_out_uses
+        if use.run != run and not set(held_out).isdisjoint(use.cases)
+    }
+    values = state.inputs.settings.values
+    scripted = all(one.is_scripted for one in state.inputs.roles.students)
+    ledger = open_ledger(values, compared=True, scripted=scripted)
+    for look in () if ledger is None else ledger.read():
+        name = Path(look.run).name
+        asked = look.asked == "lift" and look.skill == skill.name and not look.keys.isdisjoint(held_out)
+        if asked and name != run and not look.claims_nothing:
+            earlier[name] = earlier.get(name, False) or look.helped
     try:
         note_use(skill, HeldOutUse(cases=held_out, run=run, at=now()))
     except EngineError as error:
         if state.inputs.target.in_place:
             raise
         state.notes.append(f"this look at its held-out {noun} could not be recorded: {error.message}")
-    return tuple(use.helped for use in earlier if not set(held_out).isdisjoint(use.cases))
+    return tuple(earlier.values())
 
 
 def agreed(state: Teaching, found: tuple[Finding, ...], copy: Path) -> tuple[Finding, ...]:

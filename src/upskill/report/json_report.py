@@ -78,6 +78,7 @@ def _student(report: StudentReport) -> Json:
         "holds_among": report.holds_among,
         "late": report.late,
         "earlier_pairs": report.earlier_pairs,
+        "looks": _plain(report.looks),
         "judge_error": None if report.judge_error is None else _judge_error(report.judge_error),
         "answered_by": list(report.answered_by),
         "loads": _plain(report.loads),

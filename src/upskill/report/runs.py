@@ -294,15 +294,16 @@ def look_rows(looks: Iterable[Look]) -> list[dict[str, Json]]:
     before: dict[str, frozenset[str]] = {}
     rows: list[dict[str, Json]] = []
     for look in looks:
-        earlier = before.get(look.student_key, look.keys)
-        before[look.student_key] = look.keys
+        earlier = before.get(look.model, look.keys)
+        before[look.model] = look.keys
         lifts = look.report.get("lifts") or [{}]
         rows.append(
             {
                 "at": look.at,
                 "run": look.run,
                 "model": look.student,
-                "student_key": look.student_key,
+                "model_key": look.model,
+                "settings_key": look.kind,
                 "skill": look.skill,
                 "digest": look.version,
                 "against": look.against,

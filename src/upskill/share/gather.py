@@ -23,7 +23,7 @@ from upskill.core.nouns.look import Look
 from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.runs.look_ledger import LookLedger
-from upskill.core.runs.records import HELD_OUT, RunRecord, read_run
+from upskill.core.runs.records import HELD_OUT, RunRecord, named_run, read_run
 from upskill.core.runs.run_folders import name_of_run
 from upskill.core.runs.run_summaries import runs_in, summarise_run
 from upskill.core.skills.skills import read_skill
@@ -186,7 +186,7 @@ class _Reader:
 
     def _look(self, folder: Path, student: str) -> int | None:
         """Which look at these cases it was; `None` where the ledger has none of this run."""
-        name = folder.resolve().name
+        name = Path(named_run(str(folder.resolve()))).name
         mine = next((look for look in self.looks if look.is_of(name) and look.student == student), None)
         if mine is None:
             return None

@@ -31,6 +31,7 @@ from upskill.core.settings import ResolvedSettings
 from upskill.core.skills.skills import read_skill
 from upskill.core.trials.measure import Experiment
 from upskill.errors import EngineError, UpskillError, UsageError
+from upskill.evaluation.cases import Half
 from upskill.evaluation.estimate import client_for
 from upskill.evaluation.evaluate import first_record, run_evaluation
 from upskill.evaluation.looks import earlier_looks, look_notes
@@ -131,7 +132,8 @@ class _Attempt:
             run.trials.path, keep=self._keep_trials, begin=self._begin, counts_all=self._plan.runs is not None
         )
 
-        order = EvaluationOrder(skill=skill, case_file=case_file, repeats=self._plan.runs, fresh=True)
+        half: Half | None = None if not self._plan.confirm else "first" if self._job.confirms is None else "second"
+        order = EvaluationOrder(skill=skill, case_file=case_file, repeats=self._plan.runs, fresh=True, half=half)
         prepared = prepare(order, settings.values, progress=progress)
         self._require_planned(prepared)
         families = {case.id: case.family for case in prepared.experiment.plan.cases}

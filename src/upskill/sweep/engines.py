@@ -31,6 +31,7 @@ from upskill.core.nouns.text import on_one_line
 from upskill.errors import EngineError, UsageError
 from upskill.interruption import Interruption
 from upskill.processes import start_worker
+from upskill.terminal.output import print_lines
 
 Task = Callable[[str], str]
 """Runs one assignment in the process that it is called in: a function of a module, which every worker can import."""
@@ -199,7 +200,7 @@ class _FirstLines(TextIOBase):
 
     def write(self, text: str, /) -> int:
         if first := text.strip().partition("\n")[0]:
-            sys.stderr.write(f"{first[:_LONGEST_REASON]}\n")
+            print_lines(first[:_LONGEST_REASON], err=True)
         return len(text)
 
 

@@ -89,6 +89,7 @@ def basis_of(plan: SweepPlan, endpoints: Mapping[str, Endpoint], served: Mapping
             "versions": [load_harness(name).version for name in harnesses],
             "agents": [agent_limits(TrialLimits(), name, agent_bin=None).setup.identity() for name in harnesses],
             "runs": plan.runs,
+            "confirm": plan.confirm,
             "seed": plan.seed,
             "settings": plan.settings,
         }
@@ -146,6 +147,7 @@ def plan_sweep(path: Path, folder: SweepFolder, *, progress: Progress = SILENT) 
             planner=SkillPlanner(
                 settings=settings,
                 runs=made.runs,
+                confirm=made.confirm,
                 servers=servers,
                 served={one.name: one.served for one in students},
                 archives=archives,

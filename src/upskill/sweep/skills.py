@@ -198,6 +198,8 @@ class SkillPlanner:
 
     settings: Settings
     runs: int | None
+    confirm: bool
+    """Whether winners are measured again, on the other half of the cases."""
     servers: Servers
     served: Mapping[str, str | None]
     """What each model was found to be."""
@@ -231,7 +233,12 @@ class SkillPlanner:
         from upskill.evaluation.order import EvaluationOrder
         from upskill.evaluation.prepare import prepare
 
-        order = EvaluationOrder(skill=listed.folder, case_file=listed.case_file, repeats=self.runs)
+        order = EvaluationOrder(
+            skill=listed.folder,
+            case_file=listed.case_file,
+            repeats=self.runs,
+            half="first" if self.confirm else None,
+        )
         settings = replace(self.settings, models=group)
         return prepare(order, settings, search=False, needs_keys=False, servers=self.servers)
 

@@ -401,8 +401,8 @@ def table_markdown(table: SweepTable, problems: Sequence[str]) -> str:
 _HOW_TO_READ = (
     "A lift is the pass rate with the skill minus the pass rate without it. *confirmed*: the skill helps in a first "
     "and in a second evaluation with fresh answers; the lift is that of the second. *found once*: it helps in the "
-    "first only. A second evaluation asks the same cases again, so it cannot show what other cases would. A star marks "
-    "an interval that holds on these cases only.",
+    "first only. With fewer than 40 cases the second asks the same cases as the first, so it cannot show what others "
+    "would. A star marks an interval that holds on these cases only.",
     "",
     "A row has a rank only if its interval overlaps no other interval of the same model. `table.csv` has "
     "every row, `answers.csv.gz` every scored answer.",

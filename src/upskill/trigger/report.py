@@ -76,6 +76,7 @@ def _score_json(score: TriggerScore) -> Json:
         "precision": None if score.precision is None else score.precision.as_json(),
         "j": score.j,
         "interval": None if score.interval is None else [score.interval.low, score.interval.high],
+        "confidence": round(score.confidence, 6),
         "verdict": score.verdict,
         "errored": score.errored,
         "prompts": [_tally_json(tally) for tally in score.tallies],
@@ -116,7 +117,12 @@ def _names(result: TriggerResult) -> dict[str, str]:
 def _j_words(score: TriggerScore) -> str:
     if score.j is None or score.interval is None:
         return ""
-    return f" (J {score.j:.2f}, 95% CI {score.interval.low:.2f} to {score.interval.high:.2f})"
+    ends = f"{score.interval.low:.2f} to {score.interval.high:.2f}"
+    return f" (J {score.j:.2f}, {_confidence(score)} {ends})"
+
+
+def _confidence(score: TriggerScore) -> str:
+    return f"{round(score.confidence * 100, 1):g}% CI"
 
 
 def _company(score: TriggerScore) -> str:
@@ -128,7 +134,8 @@ def _company(score: TriggerScore) -> str:
 def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = False) -> None:
     """A row for each model and company, then the prompts that went wrong, then what it rests on."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("model", "offered", "recall", "near misses", "precision", "J (95% CI)", "verdict"):
+    intervals = ", ".join(dict.fromkeys(map(_confidence, result.scores))) or "95% CI"
+    for title in ("model", "offered", "recall", "near misses", "precision", f"J ({intervals})", "verdict"):
         table.add_column(title, no_wrap=title not in ("model", "verdict"), overflow="fold")
     names = _names(result)
     for score in result.scores:
@@ -183,7 +190,7 @@ def _method_lines(result: TriggerResult) -> Iterator[str]:
     yield (
         f"{count(should, 'prompt')} that should load the skill, "
         f"{count(len(result.prompts) - should, 'near miss', 'near misses')}; "
-        f"J is recall minus the load rate on near misses, and its 95% CI must lie above {WELL:g}"
+        f"J is recall minus the load rate on near misses, and its CI must lie above {WELL:g}"
     )
 
 

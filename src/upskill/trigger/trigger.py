@@ -5,7 +5,7 @@ The folder holds `trigger.json` (what was asked, of whom, under which settings, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +15,7 @@ from pydantic import JsonValue, TypeAdapter
 from upskill.core.by_name import by_name
 from upskill.core.cases.prompts import TRIGGERS_FILE, TriggerFile, read_skill_triggers, read_trigger_file, triggers_text
 from upskill.core.nouns.skill import TRIGGER_FILE, Among
-from upskill.core.nouns.text import count
-from upskill.core.nouns.trigger import Company, TriggerPrompt
+from upskill.core.nouns.trigger import Company
 from upskill.core.progress import SILENT, PricedPlan, Progress
 from upskill.core.runs.own_runs import settings_record
 from upskill.core.runs.records import SettingRecord, Status, keep_text, now, read_record, record_text
@@ -27,7 +26,7 @@ from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.evaluation.estimate import client_for, purchase_since
 from upskill.evaluation.evaluate import relative, versions
-from upskill.evaluation.triggering import PreparedTriggering, measure_triggering, prepare_triggering
+from upskill.evaluation.triggering import PreparedTriggering, measure_triggering, prepare_triggering, trigger_looks
 from upskill.sandbox import Backend
 from upskill.trigger.report import TriggerResult, trigger_json
 
@@ -87,20 +86,6 @@ def _past_runs(runs_dir: Path, *, skill_name: str) -> Iterator[tuple[Path, Trigg
         if f"trigger-{skill_name}-" in folder.name:
             with suppress(UpskillError, OSError):  # of another version, or damaged: nothing is known
                 yield folder, read_trigger_run(folder)
-
-
-def _described_before(runs_dir: Path, *, skill_name: str, prompts: Iterable[TriggerPrompt]) -> frozenset[str]:
-    """The descriptions of this skill that runs in this folder measured on one of these prompts."""
-    asked = {prompt.digest for prompt in prompts}
-    found: set[str] = set()
-    for folder, record in _past_runs(runs_dir, skill_name=skill_name):
-        skill = (record.results or {}).get("skill")
-        description = skill.get("description") if isinstance(skill, dict) else None
-        with suppress(UpskillError, OSError):
-            before = read_trigger_file(folder / PROMPTS_FILE).prompts
-            if isinstance(description, str) and not asked.isdisjoint(prompt.digest for prompt in before):
-                found.add(description)
-    return frozenset(found)
 
 
 def loaded_instead(runs_dir: Path, *, skill_name: str) -> Iterator[Mapping[str, int]]:
@@ -200,7 +185,7 @@ def trigger(
     if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run and nothing was spent")
     runs_dir = settings.place("runs_dir")
-    prepared = replace(prepared, notes=(*prepared.notes, *_looked_before(prepared, runs_dir)))
+    looks = trigger_looks(prepared, settings.values)
     folder = new_folder(runs_dir, f"trigger-{prepared.skill.name}")
     keep_text(folder / PROMPTS_FILE, triggers_text(prepared.prompts))
     record = _first_record(order, prepared, settings, folder)
@@ -214,12 +199,15 @@ def trigger(
                 client=client,
                 folder_of=lambda company: run_folder_at(folder / "trials" / company),
                 progress=progress,
+                looks=looks,
             )
     except BaseException as error:
         status: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         with suppress(EngineError):  # what happened matters more than that it could not be recorded
             _keep(folder, replace(record, status=status, finished_at=now()))
         raise
+    run = relative(folder, Path.cwd())
+    kept = () if looks is None or measured.end.interrupted else looks.keep(prepared, measured.scores, run=run)
     result = TriggerResult(
         skill=prepared.skill.name,
         skill_digest=prepared.skill.digest,
@@ -229,8 +217,8 @@ def trigger(
         scores=measured.scores,
         bought=replace(purchase_since(client.spent, before), reused=measured.reused),
         interrupted=measured.end.interrupted,
-        run=relative(folder, Path.cwd()),
-        notes=(*prepared.notes, *measured.notes),
+        run=run,
+        notes=(*kept, *prepared.notes, *measured.notes),
     )
     status = "interrupted" if result.interrupted else "finished"
     _keep(folder, replace(record, status=status, finished_at=now(), notes=result.notes, results=trigger_json(result)))
@@ -240,18 +228,6 @@ def trigger(
 def _keep(folder: Path, record: TriggerRecord) -> None:
     """Replace `trigger.json`, whole or not at all."""
     keep_text(folder / TRIGGER_FILE, record_text(_RECORD, record))
-
-
-def _looked_before(prepared: PreparedTriggering, runs_dir: Path) -> Iterator[str]:
-    """A note on earlier descriptions that were measured on the same prompts: the newest may be chosen by them."""
-    skill = prepared.skill
-    others = _described_before(runs_dir, skill_name=skill.name, prompts=prepared.prompts) - {skill.description}
-    if others:
-        earlier = count(len(others), "earlier description")
-        yield (
-            f"{earlier} of {skill.name} {'was' if len(others) == 1 else 'were'} measured on these prompts; the 95% CI "
-            "does not allow for that: confirm a description that was chosen by them on new prompts"
-        )
 
 
 def _first_record(

@@ -75,7 +75,7 @@ def test_a_student_that_reads_has_its_ceiling_above_a_skill_that_holds_half(serv
 
 def test_a_ceiling_changes_nothing_of_a_verdict(services: Make, run_at: Any) -> None:
     plain, _ = run_at(services(name="thing"), _reader, repeats=None)
-    beside, _ = run_at(services(name="other"), _reader, repeats=None, ceiling="beside")
+    beside, _ = run_at(services(name="other"), _reader, repeats=None, ceiling="beside", ledger="other.jsonl")
     one, other = plain.evaluation.students[0], beside.evaluation.students[0]
     assert (one.verdict, one.claim, one.sentence, one.stopped) == (
         other.verdict,

@@ -95,7 +95,7 @@ def test_a_pair_that_always_errors_is_not_bought_for_ever(skill: Make, run_at: A
 
 def test_min_lift_goes_on_until_the_interval_clears_it(skill: Make, run_at: Any) -> None:
     plain, first = run_at(skill(CASES), _student(0.7), repeats=None)
-    asked, second = run_at(skill(CASES, name="again"), _student(0.7), repeats=None, min_lift=0.3)
+    asked, second = run_at(skill(CASES, name="again"), _student(0.7), repeats=None, min_lift=0.3, ledger="l.jsonl")
     assert plain.evaluation.students[0].verdict == asked.evaluation.students[0].verdict == "helps"
     assert asked.evaluation.students[0].clears
     assert len(second.requests) > len(first.requests)

@@ -10,7 +10,7 @@ from upskill.core.nouns import Case, CaseUse, Check
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.skills.skills import read_skill
-from upskill.evaluation.cases import cases_that_count, without_copies
+from upskill.evaluation.cases import FEWEST_IN_A_HALF, cases_that_count, half_of, without_copies
 from upskill.evaluation.evaluate import first_record
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import ChosenCases, prepare
@@ -112,3 +112,30 @@ def test_a_case_that_differs_in_white_space_only_is_a_copy() -> None:
     one = Case(id="one", prompt="Which port?", checks=())
     spaced = Case(id="spaced", prompt=" Which\n port? ", checks=())
     assert without_copies([one, spaced]).cases == (one,)
+
+
+def in_families(*sizes: int) -> list[Case]:
+    families = [f"f{number}" for number, size in enumerate(sizes) for _ in range(size)]
+    return [replace(case, family=family) for case, family in zip(some(*[None] * sum(sizes)), families, strict=True)]
+
+
+@pytest.mark.parametrize("sizes", [[1] * 40, [1] * 51, [7, 5, 3, *[1] * 45], [2] * 44])
+def test_two_halves_share_no_family_and_miss_no_case(sizes: list[int]) -> None:
+    cases = in_families(*sizes)
+    first, second = half_of(cases, "first"), half_of(cases, "second")
+    assert not {case.family for case in first} & {case.family for case in second}
+    assert sorted(case.id for case in (*first, *second)) == sorted(case.id for case in cases)
+    assert abs(len(first) - len(second)) <= 1
+    assert min(len({case.family for case in half}) for half in (first, second)) >= FEWEST_IN_A_HALF
+
+
+@pytest.mark.parametrize("sizes", [[1] * 39, [2] * 30, [40, 40]])
+def test_too_few_cases_or_families_for_two_halves_are_all_asked_twice(sizes: list[int]) -> None:
+    cases = in_families(*sizes)
+    assert half_of(cases, "first") == half_of(cases, "second") == tuple(cases)
+
+
+def test_the_halves_do_not_depend_on_names_and_order() -> None:
+    cases = in_families(*[1] * 50)
+    renamed = [replace(case, id=f"other{case.id}", family=None) for case in reversed(cases)]
+    assert {case.prompt for case in half_of(cases, "first")} == {case.prompt for case in half_of(renamed, "first")}

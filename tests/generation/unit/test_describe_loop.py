@@ -8,6 +8,7 @@ import pytest
 
 from generation.unit.teaching.scripted_teacher import Teacher
 from upskill.core.models import Question
+from upskill.core.nouns.look import case_key
 from upskill.core.nouns.trigger import PromptTally, TriggerPrompt, TriggerScore
 from upskill.core.statistics.triggering import score_triggering
 from upskill.generation.description import TriggerMeasurement, all_together, prove_description, refine_description
@@ -133,7 +134,7 @@ def test_a_better_description_is_proven_and_each_model_has_its_claim() -> None:
     assert proof.reason.endswith("on 20 held-out prompts; recall 10% → 100%, loaded on near misses 0% → 0%")
     (claim,) = proof.claims
     assert (claim.status, claim.claim) == ("helps", "cases like these")
-    assert proof.held_out == tuple(sorted(one.digest for one in HELD_OUT))
+    assert proof.held_out == tuple(sorted(case_key(one.as_case) for one in HELD_OUT))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from tools.simulation.student import SimulatedMeasure, make_cases
 
 from upskill.core.nouns import Case, Errored
+from upskill.core.nouns.look import case_key
 from upskill.core.statistics import level_after
 from upskill.generation.draft import Draft
 from upskill.generation.measure import Measurement
@@ -47,7 +48,7 @@ def test_new_skill_is_proven_against_none() -> None:
     assert proof.sentence == student.sentence
     assert proof.sentence == "helps: +100 points (95% CI +40 to +100, 8 pairs) on 8 of 16 held-out cases"
     assert measure.stages == ["held-out", "negative"]
-    assert proof.held_out == tuple(sorted(case.digest for case in HELD_OUT))
+    assert proof.held_out == tuple(sorted(map(case_key, HELD_OUT)))
     assert proof.uses == 1
 
 

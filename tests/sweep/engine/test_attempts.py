@@ -163,6 +163,22 @@ def test_a_second_version_is_tested_as_strictly_as_upskill_eval_would(tmp_path: 
     assert [look["run"] for look in looks] == [f"attempts/{end.id}/{end.attempt}" for end in ends]
 
 
+def test_winners_among_forty_cases_are_confirmed_on_those_that_did_not_choose_them(tmp_path: Path, skill: Make) -> None:
+    cases = [(f"Question {n}?", {"contains": "yes"}) for n in range(40)]
+    skill(cases)
+    with Provider(answers) as provider:
+        sweep = Sweep(tmp_path, provider.url, runs=1)
+        plan, (job,) = sweep.plan()
+        assert job.cases == 20
+        assert sweep.attempt(job).done
+        winners = job.confirmation(["any"], seed=plan.seed + 1)
+        assert sweep.attempt(winners).done
+        first, second = ({row[1] for row in sweep.result(one).rows} for one in (job, winners))
+        assert (len(first), len(second), first & second) == (20, 20, set())
+        alone = Sweep(tmp_path, provider.url, runs=1, confirm=False)
+        assert alone.plan()[1][0].cases == 40
+
+
 def test_a_confirmation_is_fresh_and_counts_no_look(tmp_path: Path, skill: Make) -> None:
     skill(CASES)
     with Provider(answers) as provider:

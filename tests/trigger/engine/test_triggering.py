@@ -107,13 +107,19 @@ def test_a_company_that_a_cap_left_out_has_shown_nothing(start: Trigger) -> None
     assert (result.scores[1].recall, result.scores[1].verdict, result.triggers_well) == (None, "invalid", False)
 
 
-def test_earlier_descriptions_that_were_measured_on_the_same_prompts_are_counted(start: Trigger) -> None:
+def test_a_description_that_is_measured_again_on_the_same_prompts_is_judged_more_strictly(start: Trigger) -> None:
     router = TriggerRouter(skill="gauge-care", chances=CHANCES, should=frozenset(SHOULD))
-    first, again, other = (start(DESCRIPTIONS[kind], router, each=1) for kind in ("vague", "vague", "good"))
-    said = [[note for note in one.notes if "earlier description" in note] for one in (first, again, other)]
-    assert said[:2] == [[], []]
-    assert len(said[2]) == 1
-    assert said[2][0].startswith("1 earlier description of gauge-care was measured on these prompts; ")
+    runs = start(DESCRIPTIONS["vague"], router, each=8, store=False, times=2)
+    runs += start(DESCRIPTIONS["good"], router, each=8, times=2)
+    said = [[note for note in one.notes if "look at this skill" in note] for one in runs]
+    assert said[0] == []
+    assert said[1] == [
+        "2nd look at this skill with this model, after 1 on these cases; threshold 0.25% instead of 2.5%"
+    ]
+    assert said[2][0].startswith("3rd look at this skill with this model, after 2 at another version; ")
+    assert said[3] == [], "the same answers are the same look"
+    levels = [1 - 0.025 - one.scores[0].confidence for one in runs]
+    assert levels == pytest.approx([0.025, 0.0025, 0.00225, 0.00225])
 
 
 def test_who_works_on_without_the_skill_is_stopped_after_the_third_turn(start: Trigger, tmp_path: Path) -> None:

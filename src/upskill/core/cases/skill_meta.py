@@ -117,7 +117,7 @@ class HeldOutUse:
     """One use of held-out cases for a claim: each spends a part of the error that the set allows."""
 
     cases: tuple[str, ...]
-    """Their digests."""
+    """Their keys, as the ledger of looks has them: new checks or a new name do not make a case new."""
     run: str
     at: str = ""
     helped: bool = False

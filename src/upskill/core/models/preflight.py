@@ -33,7 +33,9 @@ class ServedModel:
     parameters: int | None = None
     """How many the model has, where the server says so (llama.cpp)."""
     weights: str | None = None
-    """The same for all names by which a server serves one model, as far as the server tells."""
+    """The same for one model on all servers and by all names, as far as the server tells."""
+    only: str | None = None
+    """The fingerprint of the only model of its server, which answers to any name; `None` where there are more."""
     notes: tuple[str, ...] = ()
     missing_key: str | None = None
     """The variable that must hold a key before anything can be asked; `None` where nothing is missing."""
@@ -133,15 +135,21 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
     stable = {key: served[key] for key in _STABLE_KEYS if key in served}
     fingerprint = digest_of(stable) if stable else None
-    weights = fingerprint if len(entries) == 1 else _weights(served) if model in names else None
+    is_alone = len(entries) == 1
     meta = served.get("meta")
-    parameters = _whole(meta.get("n_params")) if isinstance(meta, dict) else None
-    return ServedModel(window=window, parameters=parameters, fingerprint=fingerprint, weights=weights, notes=notes)
+    return ServedModel(
+        window=window,
+        parameters=_whole(meta.get("n_params")) if isinstance(meta, dict) else None,
+        fingerprint=fingerprint,
+        weights=_weights(served) if model in names or is_alone else None,
+        only=fingerprint if is_alone else None,
+        notes=notes,
+    )
 
 
 def _weights(served: dict[str, Any]) -> str | None:
-    """What vLLM (`root`, of an adapter with its `parent`) and others (`digest`) say is behind a name."""
-    known = {key: served[key] for key in ("root", "parent", "digest") if served.get(key)}
+    """What vLLM (`root`, of an adapter with its `parent`), llama.cpp (`meta`) and others say is behind a name."""
+    known = {key: served[key] for key in ("root", "parent", "digest", "meta") if served.get(key)}
     return digest_of(known) if known else None
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from upskill.core.nouns.case import NO_CASE_CHANGES, CaseChanges, Qualification
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.lift import Interval, JudgeError, LabelLift, Lift, Loads, Verdict
-from upskill.core.nouns.look import RunEnd, StudentEnd
+from upskill.core.nouns.look import EarlierLook, RunEnd, StudentEnd
 from upskill.core.nouns.plan import Design, Student
 from upskill.core.nouns.skill import OtherSkills, Skill
 from upskill.core.nouns.trial import Arm
@@ -120,6 +120,8 @@ class StudentReport:
     """The judge's error rates, and the lift corrected for them; `None` where nothing was compared."""
     earlier_pairs: int = 0
     """Pairs of earlier looks at the same skill that the lift includes."""
+    looks: tuple[EarlierLook, ...] = ()
+    """The looks at this skill with this model before this one."""
     answered_by: tuple[str, ...] = ()
     """What the server called the model, where that is another name."""
     unread_call: str | None = None

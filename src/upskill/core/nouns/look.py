@@ -6,6 +6,7 @@ Why an evaluation ended is a value, too. Decisions look at it; the words for peo
 """
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -103,7 +104,10 @@ def end_by_design(reason: str | None) -> DesignEnd | None:
 
 LOOK_FORMAT = "upskill.look/1"
 SKETCH_LINES = 64
-_SHORT = 16
+SAME_WORDS = 0.8
+"""Two cases with the same checks ask the same where so much of the shorter prompt is in both."""
+_SHORT, _SHORT_WORD = 16, 8
+_WORD = re.compile(r"\w+")
 _UNFINISHED: frozenset[StudentEnd] = frozenset({"interrupted", "endpoint down", "cap reached"})
 
 
@@ -118,6 +122,7 @@ class SeenPair(NamedTuple):
     """Digests of both answers: copies of an answer are no further evidence."""
     lost: tuple[bool, bool] = (False, False)
     """Whether an answer of each arm was lost before this one came."""
+    repeat: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,8 +133,24 @@ class SeenCase:
     """Survives reformatting of the case file, a new id and new checks."""
     checks: str
     """The digest of its checks."""
+    words: tuple[str, ...] = ()
+    """The digests of some of its words: a case that was worded anew is recognised."""
     family: str | None = None
-    pairs: tuple[SeenPair, ...]
+    pairs: tuple[SeenPair, ...] = ()
+
+    def asks_like(self, other: "SeenCase") -> bool:
+        """Whether both ask the same: in the same words, or in mostly the same words with the same checks."""
+        if self.key == other.key:
+            return True
+        mine, theirs = frozenset(self.words), frozenset(other.words)
+        shared = len(mine & theirs)
+        if self.checks != other.checks:
+            return bool(mine) and mine == theirs
+        return bool(mine and theirs) and shared >= SAME_WORDS * min(len(mine), len(theirs))
+
+
+Asked = Literal["lift", "loads", "loads among others"]
+"""What a look asks: whether a skill helps, or whether its description makes a model load it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,11 +164,16 @@ class Look:
     """The run folder, as it was shown."""
     student: str
     """The name that was typed."""
-    student_key: str
-    """The digest of the model, where it is served and how it is asked."""
+    model: str
+    """The digest of the model: the same on another port, or under another name of the same weights."""
+    kind: str
+    """The digest of how the model is asked: harness, temperature, limits."""
     served: str | None
     """The digest of what the server said of the model; `None` where it said nothing."""
+    asked: Asked = "lift"
     skill: str
+    place: str = ""
+    """The digest of the folder that the skill lies in."""
     version: str
     """The digest of the skill."""
     sketch: tuple[str, ...]
@@ -158,6 +184,7 @@ class Look:
     repeats: int
     min_lift: float | None = None
     cases: tuple[SeenCase, ...]
+    """What was seen of each case, or of each prompt that asks for a load or not."""
     lost: int = 0
     """Requests with the skill whose answer was lost."""
     lost_against: int = 0
@@ -226,8 +253,24 @@ class PooledCase:
     passed: int
     passed_against: int
     family: str | None = None
-    answers: tuple[tuple[str, str], ...] = ()
-    """The distinct pairs of answers, as digests."""
+    answers: tuple[tuple[int, str, str], ...] = ()
+    """The repeat and both answers of each pair, as digests."""
+
+
+Relation = Literal["pooled", "same cases", "other version", "other settings"]
+"""What an earlier look is to the next: its cases are new and count together, or it spends level."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EarlierLook:
+    """A look before this one, as a result lists it."""
+
+    at: str
+    run: str
+    relation: Relation
+    cases: int
+    level: float
+    verdict: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -242,6 +285,8 @@ class LookTerms:
     """Earlier pairs of cases that were removed. A claim must also hold with these."""
     regraded: int = 0
     """Cases whose checks changed after answers were seen that are counted now. With any, nothing is claimed."""
+    earlier: tuple[EarlierLook, ...] = ()
+    """The looks before this one that count, oldest first."""
     note: str | None = None
     """The note for the reader; `None` for a first look."""
 
@@ -264,7 +309,12 @@ def instance_of(trial: Trial) -> str:
 
 def sketch_of(skill: Skill) -> tuple[str, ...]:
     """The smallest digests of the different lines of a skill."""
-    lines = {_normal(line) for line in f"{skill.description}\n{skill.body}".splitlines()}
+    return sketch_of_text(f"{skill.description}\n{skill.body}")
+
+
+def sketch_of_text(text: str) -> tuple[str, ...]:
+    """The smallest digests of the different lines of a text."""
+    lines = {_normal(line) for line in text.splitlines()}
     return tuple(sorted(digest_of(line)[:_SHORT] for line in lines if line)[:SKETCH_LINES])
 
 
@@ -274,25 +324,28 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     return bool(mine and theirs) and 2 * len(mine & theirs) >= min(len(mine), len(theirs))
 
 
-def student_key(student: Student, *, harness: str, conditions: Mapping[str, object]) -> str:
-    """The digest of a student and how it is asked; `conditions` is whatever else changes its answers or grades."""
-    return digest_of(
-        {
-            "model": student.model,
-            "endpoint": _without_secrets(student.endpoint),
-            "temperature": student.temperature,
-            "max_output_tokens": student.max_output_tokens,
-            "harness": harness,
-            **conditions,
-        }
-    )[:_SHORT]
+def words_of(case: Case) -> tuple[str, ...]:
+    """The smallest digests of the different words of a case, of its prompt and of its files."""
+    texts = [case.prompt, *(data.decode("utf-8", "replace") for data in case.files.values())]
+    words = {word for text in texts for word in _WORD.findall(_normal(text).casefold())}
+    return tuple(sorted(digest_of(word)[:_SHORT_WORD] for word in words)[:SKETCH_LINES])
 
 
-def _without_secrets(url: str | None) -> str | None:
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+def model_key(student: Student, *, weights: str | None) -> str:
+    """The digest of a model: by its weights where the server tells, else by its name and the host that serves it."""
+    host = None if student.endpoint is None else urlsplit(student.endpoint).hostname
+    return digest_of([student.model, host] if weights is None else weights)[:_SHORT]
+
+
+def kind_key(student: Student, *, harness: str, conditions: Mapping[str, object], known: bool) -> str:
+    """The digest of how a student is asked; `conditions` is whatever else changes its answers or grades.
+
+    Where its weights are not `known`, two ports may serve two models, so their answers do not belong together.
+    """
+    asked = {"temperature": student.temperature, "max_output_tokens": student.max_output_tokens, "harness": harness}
+    parts = urlsplit(student.endpoint or "")
+    where = None if known else f"{parts.hostname}:{parts.port}{parts.path}"
+    return digest_of({**asked, **conditions, "where": where})[:_SHORT]
 
 
 def _normal(text: str) -> str:

@@ -102,6 +102,8 @@ class TriggerScore:
     j: float | None
     """Recall minus the load rate on near misses (Youden's J)."""
     interval: Interval | None
+    confidence: float = 0.95
+    """What the interval of J promises to cover; more where earlier looks make this one stricter."""
     verdict: TriggerVerdict
     tallies: tuple[PromptTally, ...] = ()
     errored: int = 0

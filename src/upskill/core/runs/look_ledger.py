@@ -7,10 +7,12 @@ other, so that two branches can be merged by keeping the lines of both. Whatever
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from pydantic import TypeAdapter
 
@@ -41,6 +43,7 @@ class LookLedger:
         self.path = path
         self._contradiction = contradiction
         self._notes: list[str] = []
+        self._is_locked = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -49,7 +52,7 @@ class LookLedger:
 
     def read(self) -> tuple[Look, ...]:
         """Every look, oldest first. Of the looks of one run at one student, which was resumed, the last."""
-        looks: dict[tuple[str, str], Look] = {}
+        looks: dict[tuple[str, str, str], Look] = {}
         damaged, refused = [], []
         try:
             with self.path.open("rb") as file:
@@ -80,6 +83,21 @@ class LookLedger:
             self._note(f"{lines} cannot be read and {'is' if len(damaged) == 1 else 'are'} not counted: {shown}")
         return tuple(sorted(looks.values(), key=lambda look: look.at))
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from concluding at the same time: looks count in the order in which they end."""
+        with ExitStack() as opened:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                _lock(opened.enter_context(self.path.open("ab")))
+                self._is_locked = True
+            except OSError as error:
+                self._note(f"cannot be locked ({error.strerror}); a look that ends at the same time may not count")
+            try:
+                yield
+            finally:
+                self._is_locked = False
+
     def append(self, look: Look) -> None:
         """Add a look by one write, while no other process does."""
         text = json.dumps(_LOOK.dump_python(look, mode="json"), ensure_ascii=False, separators=(",", ":"))
@@ -90,8 +108,8 @@ class LookLedger:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a+b", buffering=0) as file:
-                if sys.platform != "win32":
-                    fcntl.flock(file, fcntl.LOCK_EX)
+                if not self._is_locked:
+                    _lock(file)
                 size = file.seek(0, os.SEEK_END)
                 if size:
                     file.seek(size - 1)
@@ -108,6 +126,12 @@ class LookLedger:
         note = on_one_line(f"ledger {self.path}: {text}")
         if note not in self._notes:
             self._notes.append(note)
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Wait until no other process has this file locked; it is unlocked when it is closed."""
+    if sys.platform != "win32":
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _without_claim(look: Look) -> Look:
@@ -128,6 +152,6 @@ def _look(line: bytes) -> Look | None:
     return look if is_dated and look.format == LOOK_FORMAT else None
 
 
-def _place(look: Look) -> tuple[str, str]:
-    """A run folder has a name of its own, wherever it lies."""
-    return look.run.rpartition("/")[2], look.student_key
+def _place(look: Look) -> tuple[str, str, str]:
+    """A run folder has a name of its own, wherever it lies, and its students have."""
+    return look.run.rpartition("/")[2], look.student, look.asked

@@ -168,6 +168,11 @@ class RunRecord:
 RUN_RECORD = TypeAdapter(RunRecord)
 
 
+def named_run(run: str) -> str:
+    """The path of the run folder whose name is unique: that of the `generate` for its test on held-out cases."""
+    return run.removesuffix(f"/{HELD_OUT}")
+
+
 def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
     if (folder / TEACHING_FILE).is_file() and not (folder / RUN_FILE).exists():

@@ -1,21 +1,34 @@
-"""Repeated looks at the same cases: which belong together, which count again, and how strictly the next is tested.
+"""Repeated looks at one skill with one model: which count together, and how strictly the next is tested.
 
 The sum of all levels never exceeds 5% times the number of versions that were found to help, or 5% before the first.
-So where no version helps, the chance of ever saying `helps` is at most 5%, however often somebody looks; and of the
-versions that are said to help, at most one in twenty does not, on average (the false discovery rate).
+So where no version helps, the chance of ever saying `helps` is at most 5%, however often somebody looks, with whatever
+settings and cases; and of the versions that are said to help, at most one in twenty does not, on average (the false
+discovery rate). A look at the same text on new cases is one more step of the same experiment: its cases and the earlier
+ones count together, and it may spend half of what is left. Any other look spends a tenth.
 
 A line of a ledger is believed only if its figures are figures and its verdict follows from its own pairs.
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from upskill.core.nouns import Interval
 from upskill.core.nouns.lift import Verdict
-from upskill.core.nouns.look import Look, LookTerms, PooledCase, SeenCase, SeenPair, alike
+from upskill.core.nouns.look import (
+    Asked,
+    EarlierLook,
+    Look,
+    LookTerms,
+    PooledCase,
+    Relation,
+    SeenCase,
+    SeenPair,
+    alike,
+)
 from upskill.core.nouns.plan import Design
 from upskill.core.nouns.text import count, points
 from upskill.core.statistics.intervals import (
@@ -26,25 +39,33 @@ from upskill.core.statistics.intervals import (
     merge_families,
     these_cases,
 )
-from upskill.core.statistics.pairs import CaseTally, Pair, are_copies, tally_pairs, without_copies
+from upskill.core.statistics.pairs import (
+    SHARE_OF_COPIES,
+    CaseTally,
+    Pair,
+    are_copies,
+    tally_pairs,
+    without_copies,
+)
 
 ERROR_OF_ALL_LOOKS = 0.05
 SHARE_OF_A_LOOK = 0.1
 """A later look takes this share of what is left."""
+SHARE_ON_NEW_CASES = 0.5
+"""One at the same text on new cases takes this share, as the first look does."""
 LEAST_LEVEL = 1e-6
 """Where ledgers were merged, more may have been spent than there was; a later look then needs overwhelming evidence."""
 
 
-def level_of_look(earlier: Sequence[float], *, helped: int) -> float:
+def level_of_look(earlier: Sequence[float], *, helped: int, on_new_cases: bool = False) -> float:
     """The one-sided level of the next look, after looks at `earlier` levels of which `helped` versions were helpful.
 
-    The first gets .025. While nothing helps, the second gets .0025, the tenth .0011. A version that helps pays for
-    those after it.
+    The first gets .025. While nothing helps, the second gets .0025, the tenth .0011; on new cases of the same text
+    the second gets .0125, the third .0063. A version that helps pays for those after it.
     """
-    if not earlier:
-        return FIRST_LEVEL
+    share = SHARE_ON_NEW_CASES if on_new_cases or not earlier else SHARE_OF_A_LOOK
     left = ERROR_OF_ALL_LOOKS * max(1, helped) - sum(earlier)
-    return min(FIRST_LEVEL, max(LEAST_LEVEL, SHARE_OF_A_LOOK * left))
+    return min(FIRST_LEVEL, max(LEAST_LEVEL, share * left))
 
 
 def level_after(helped: Sequence[bool]) -> float:
@@ -73,22 +94,31 @@ def tallies_of(cases: Iterable[PooledCase]) -> tuple[CaseTally, ...]:
 
 
 def repeats_earlier(pairs: Sequence[Pair], prior: Iterable[PooledCase]) -> bool:
-    """Whether these pairs are copies of earlier ones: then only one of the two is evidence."""
-    earlier = [
-        Pair(case_id=case.case_id, repeat=0, passed=False, passed_against=False, answers=answers)
-        for case in prior
-        for answers in case.answers
+    """Whether these pairs are copies of earlier ones: then only one of the two is evidence.
+
+    Answers are compared by case, arm and repeat: a server that is asked again with the same seed repeats itself.
+    """
+    earlier = {(case.case_id, repeat): answers for case in prior for repeat, *answers in case.answers}
+    both = [
+        (one, other)
+        for pair in pairs
+        for one, other in zip(pair.answers, earlier.get((pair.case_id, pair.repeat), ()), strict=False)
+        if one and other
     ]
-    return bool(earlier) and are_copies([*pairs, *earlier])
+    return bool(both) and sum(one == other for one, other in both) >= SHARE_OF_COPIES * len(both)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextLook:
     """A look that is about to be taken. The names are those of `Look`."""
 
-    student_key: str
+    student: str
+    model: str
+    kind: str
     served: str | None
+    asked: Asked = "lift"
     skill: str
+    place: str = ""
     version: str
     sketch: tuple[str, ...]
     against: str
@@ -99,6 +129,8 @@ class NextLook:
     """By id, the key of each case and the digest of its checks."""
     families: Mapping[str, str] = field(default_factory=dict)
     """By key, the family of each case that names one."""
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By key, the words of each case."""
     rejected: frozenset[str] = frozenset()
     """The keys of cases that cannot tell right from wrong: to leave these out is no choice."""
 
@@ -107,12 +139,18 @@ class NextLook:
         """The cases that are asked."""
         return frozenset(key for key, _ in self.cases.values())
 
+    @property
+    def questions(self) -> tuple[SeenCase, ...]:
+        """The cases that are asked, before anything is seen of them."""
+        return tuple(
+            SeenCase(key=key, checks=checks, words=self.words.get(key, ())) for key, checks in self.cases.values()
+        )
+
     def taken(
         self,
         *,
         at: str,
         run: str,
-        student: str,
         cases: tuple[SeenCase, ...],
         level: float,
         verdict: Verdict,
@@ -123,10 +161,13 @@ class NextLook:
         return Look(
             at=at,
             run=run,
-            student=student,
-            student_key=self.student_key,
+            student=self.student,
+            model=self.model,
+            kind=self.kind,
             served=self.served,
+            asked=self.asked,
             skill=self.skill,
+            place=self.place,
             version=self.version,
             sketch=self.sketch,
             against=self.against,
@@ -144,9 +185,13 @@ class NextLook:
 def taken_again(look: Look) -> NextLook:
     """The same look as one that is about to be taken, to ask which looks belong to it."""
     return NextLook(
-        student_key=look.student_key,
+        student=look.student,
+        model=look.model,
+        kind=look.kind,
         served=look.served,
+        asked=look.asked,
         skill=look.skill,
+        place=look.place,
         version=look.version,
         sketch=look.sketch,
         against=look.against,
@@ -155,23 +200,25 @@ def taken_again(look: Look) -> NextLook:
         min_lift=look.min_lift,
         cases={case.key: (case.key, case.checks) for case in look.cases},
         families={case.key: case.family for case in look.cases if case.family is not None},
+        words={case.key: case.words for case in look.cases},
     )
 
 
 def lineage(looks: Iterable[Look], coming: NextLook) -> tuple[Look, ...]:
-    """The looks of this student at versions of this skill, on cases of which it shares at least one; oldest first.
+    """The looks with this model at versions of this skill, whatever their cases and settings were; oldest first.
 
-    A version has the name of another one, or half of its lines.
+    A version has the name of another one in the same place or on the same cases, or half of its lines.
     """
-    waiting = [look for look in looks if look.student_key == coming.student_key]
-    keys, names, sketches = set(coming.keys), {coming.skill}, {coming.sketch}
+    waiting = [look for look in looks if (look.model, look.asked) == (coming.model, coming.asked)]
+    keys, names, sketches = set(coming.keys), {(coming.skill, coming.place)}, {coming.sketch}
     found: list[Look] = []
     while True:
         new = [
             look
             for look in waiting
-            if not keys.isdisjoint(look.keys)
-            and (look.skill in names or any(alike(look.sketch, sketch) for sketch in sketches))
+            if (look.skill, look.place) in names
+            or (any(look.skill == name for name, _ in names) and not keys.isdisjoint(look.keys))
+            or any(alike(look.sketch, sketch) for sketch in sketches)
         ]
         if not new:
             return tuple(sorted(found, key=lambda look: look.at))
@@ -179,8 +226,18 @@ def lineage(looks: Iterable[Look], coming: NextLook) -> tuple[Look, ...]:
         waiting = [look for look in waiting if look not in new]
         for look in new:
             keys |= look.keys
-            names.add(look.skill)
+            names.add((look.skill, look.place))
             sketches.add(look.sketch)
+
+
+def _on_these_cases(mine: Sequence[Look], coming: NextLook) -> list[Look]:
+    """Those of the looks whose cases go back to the cases that are asked now, each by a case in common."""
+    keys, found = set(coming.keys), []
+    for look in reversed(mine):
+        if not keys.isdisjoint(look.keys):
+            found.append(look)
+            keys |= look.keys
+    return found[::-1]
 
 
 def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: datetime) -> Look | None:
@@ -191,8 +248,9 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
     same = [
         look
         for look in looks
-        if (look.student_key, look.served, look.version, look.against, look.design, look.min_lift)
-        == (coming.student_key, coming.served, coming.version, coming.against, coming.design, coming.min_lift)
+        if (look.student, look.model, look.asked, look.design, look.min_lift)
+        == (coming.student, coming.model, coming.asked, coming.design, coming.min_lift)
+        and _is_same_experiment(look, coming)
         and look.repeats >= coming.repeats
         and {(case.key, case.checks) for case in look.cases} == set(coming.cases.values())
         and {case.key: case.family for case in look.cases if case.family is not None} == coming.families
@@ -207,17 +265,57 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
 
 def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[str] = frozenset()) -> LookTerms:
     """How strictly the next look is tested and what it is pooled with. `present` names the answers it will have."""
-    mine = lineage(looks, coming)
+    mine = _before_the_same(lineage(looks, coming), coming, present)
     tested = [look for look in mine if not look.claims_nothing]
     while tested and _continues(tested[-1], coming, present):
         tested.pop()
+    earlier = tuple(_earlier(look, coming) for look in tested)
+    prior = _pooled(mine, coming, present)
     # A version pays for those after it by what is claimed of them: who asks for a lift must have shown that lift.
     helped = len({look.version for look in tested if look.showed(coming.min_lift)})
-    level = level_of_look([look.level for look in tested], helped=helped)
-    prior = _pooled(mine, coming, present)
-    regraded = len({case.key for look in mine for case in look.cases if _is_regraded(case, coming, present)})
-    note = _note(mine, tested, coming, level=level, prior=prior, regraded=regraded)
-    return LookTerms(level=level, prior=prior, removed=_removed(mine, coming), regraded=regraded, note=note)
+    # Whether the cases are new is known before they are asked, so the level may depend on it.
+    new = any(one.relation == "pooled" for one in earlier) and not any(_has_seen(look, coming) for look in tested)
+    level = level_of_look([look.level for look in tested], helped=helped, on_new_cases=new)
+    here = _on_these_cases(mine, coming)
+    regraded = len({case.key for look in here for case in look.cases if _is_regraded(case, coming, present)})
+    note = _note(here, earlier, coming, level=level, prior=prior, regraded=regraded)
+    removed = _removed(here, coming, pooled=prior)
+    return LookTerms(level=level, prior=prior, removed=removed, regraded=regraded, earlier=earlier, note=note)
+
+
+def _before_the_same(mine: tuple[Look, ...], coming: NextLook, present: Collection[str]) -> tuple[Look, ...]:
+    """Those before a look that had the very answers that the next will have: the same look is not a second one."""
+    same = recorded_look(mine, coming, unknown_after=datetime.min.replace(tzinfo=UTC))
+    if same is None or not same.answers or not same.answers <= set(present):
+        return mine
+    return tuple(look for look in mine if look.at < same.at)
+
+
+def _is_same_experiment(look: Look, coming: NextLook) -> bool:
+    """Whether the same text is compared with the same, asked of the same server in the same way."""
+    return (look.kind, look.served, look.version, look.against) == (
+        coming.kind,
+        coming.served,
+        coming.version,
+        coming.against,
+    )
+
+
+def _has_seen(look: Look, coming: NextLook) -> bool:
+    """Whether an earlier look asked one of these cases, perhaps in other words."""
+    return any(case.asks_like(question) for case in look.cases for question in coming.questions)
+
+
+def _earlier(look: Look, coming: NextLook) -> EarlierLook:
+    relation: Relation = "pooled"
+    if look.version != coming.version:
+        relation = "other version"
+    elif not _is_same_experiment(look, coming):
+        relation = "other settings"
+    elif _has_seen(look, coming):
+        relation = "same cases"
+    cases, verdict = len(look.cases), look.verdict
+    return EarlierLook(at=look.at, run=look.run, relation=relation, cases=cases, level=look.level, verdict=verdict)
 
 
 def _is_regraded(case: SeenCase, coming: NextLook, present: Collection[str]) -> bool:
@@ -233,30 +331,38 @@ def _continues(look: Look, coming: NextLook, present: Collection[str]) -> bool:
 
 
 def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) -> tuple[PooledCase, ...]:
-    """The pairs of this version on the present cases, each answer once, without those that are counted now."""
+    """The pairs of this version in the same experiment, each answer once, without those that are counted now."""
     ids = {case: case_id for case_id, case in coming.cases.items()}
+    questions = coming.questions
     used = set(present)
     pairs: list[Pair] = []
     for look in mine:
-        if look.spoilt or (look.version, look.against, look.served) != (coming.version, coming.against, coming.served):
+        if look.spoilt or not _is_same_experiment(look, coming):
             continue
         for case in look.cases:
-            if (case_id := ids.get((case.key, case.checks))) is None:
+            case_id = ids.get((case.key, case.checks))
+            if case_id is None and (case.key in coming.rejected or any(case.asks_like(one) for one in questions)):
                 continue
             for pair in case.pairs:
                 if used.isdisjoint(pair[:2]):
                     used.update(pair[:2])
-                    pairs.append(_pair(case_id, pair, coming.families.get(case.key)))
+                    family = coming.families.get(case.key) if case_id else case.family
+                    pairs.append(_pair(case_id or _earlier_id(case.key), pair, family))
     return _tallied(without_copies(pairs) if are_copies(pairs) else pairs)
 
 
-def _removed(mine: Sequence[Look], coming: NextLook) -> tuple[PooledCase, ...]:
-    """What was seen last of each case that is no longer asked."""
+def _earlier_id(key: str) -> str:
+    return f"earlier {key}"
+
+
+def _removed(here: Sequence[Look], coming: NextLook, *, pooled: Iterable[PooledCase]) -> tuple[PooledCase, ...]:
+    """What was seen last of each case that is no longer asked, and is not counted anyway."""
     last: dict[str, SeenCase] = {}
-    for look in mine:
+    for look in here:
         if (look.against == "baseline") == (coming.against == "baseline"):
             last |= {case.key: case for case in look.cases if case.pairs}
-    gone = sorted(last.keys() - coming.keys - coming.rejected)
+    counted = {case.case_id for case in pooled}
+    gone = sorted(key for key in last.keys() - coming.keys - coming.rejected if _earlier_id(key) not in counted)
     return _tallied([_pair(f"removed {key}", pair, last[key].family) for key in gone for pair in last[key].pairs])
 
 
@@ -265,7 +371,7 @@ def _pair(case_id: str, seen: SeenPair, family: str | None) -> Pair:
     lost, lost_against = seen.lost
     return Pair(
         case_id=case_id,
-        repeat=0,
+        repeat=seen.repeat,
         passed=seen.passed and not lost,
         passed_against=seen.passed_against or lost_against,
         family=family,
@@ -274,9 +380,9 @@ def _pair(case_id: str, seen: SeenPair, family: str | None) -> Pair:
 
 
 def _tallied(pairs: Sequence[Pair]) -> tuple[PooledCase, ...]:
-    answers: dict[str, dict[tuple[str, str], None]] = {}
+    answers: dict[str, dict[tuple[int, str, str], None]] = {}
     for pair in pairs:
-        answers.setdefault(pair.case_id, {})[pair.answers] = None
+        answers.setdefault(pair.case_id, {})[pair.repeat, *pair.answers] = None
     return tuple(
         PooledCase(
             case_id=tally.case_id,
@@ -290,9 +396,17 @@ def _tallied(pairs: Sequence[Pair]) -> tuple[PooledCase, ...]:
     )
 
 
+_RELATIONS: Mapping[Relation, str] = {
+    "pooled": "on other cases",
+    "same cases": "on these cases",
+    "other version": "at another version",
+    "other settings": "with other settings",
+}
+
+
 def _note(
-    mine: Sequence[Look],
-    tested: Sequence[Look],
+    here: Sequence[Look],
+    earlier: Sequence[EarlierLook],
     coming: NextLook,
     *,
     level: float,
@@ -303,19 +417,16 @@ def _note(
     if regraded:
         changed = f"the checks of {count(regraded, 'case')} changed after these answers were seen"
         parts.append(f"{changed}, so nothing is claimed (--fresh asks again)")
-    stricter = (
-        f"; stricter threshold, {level * 100:.2g}% instead of {FIRST_LEVEL * 100:.2g}%" if level < FIRST_LEVEL else ""
-    )
-    versions = {look.version for look in tested}
-    if coming.version in versions:
-        again = sum(look.version == coming.version for look in tested) + 1
-        parts.append(f"{ordinal(again)} look at this version on these cases{stricter}")
-    elif versions:
-        parts.append(f"{ordinal(len(versions) + 1)} version on these cases{stricter}")
+    if earlier:
+        counts = Counter(one.relation for one in earlier)
+        before = ", ".join(f"{number} {words}" for key, words in _RELATIONS.items() if (number := counts[key]))
+        stricter = f"; threshold {level * 100:.2g}% instead of {FIRST_LEVEL * 100:.2g}%" if level < FIRST_LEVEL else ""
+        parts.append(f"{ordinal(len(earlier) + 1)} look at this skill with this model, after {before}{stricter}")
     if prior:
-        pairs = sum(case.pairs for case in prior)
-        parts.append(f"{count(pairs, 'earlier pair')} of this version {'counts' if pairs == 1 else 'count'} too")
-    fewer = len(mine[-1].keys - coming.keys - coming.rejected) if mine else 0
+        pairs, cases = sum(case.pairs for case in prior), len({case.case_id for case in prior} - coming.cases.keys())
+        others = f" on {count(cases, 'other case')}" if cases else ""
+        parts.append(f"{count(pairs, 'earlier pair')}{others} {'counts' if pairs == 1 else 'count'} too")
+    fewer = len(here[-1].keys - coming.keys - coming.rejected) if here else 0
     if fewer:
         parts.append(f"{count(fewer, 'case')} fewer than last time")
     return "; ".join(parts) or None
@@ -327,7 +438,7 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-_SIGNED = frozenset({"mean", "these_cases", "cases_like_these", "corrected", "lift", "interval"})
+_SIGNED = frozenset({"mean", "j", "these_cases", "cases_like_these", "corrected", "lift", "interval"})
 _SHARES = frozenset({"pass_rate", "rate", "rate_against", "load_rate", "confidence"})
 _CLOSE = 1e-6
 _MOST_EXACT = 1_000
@@ -340,7 +451,7 @@ def contradiction(look: Look) -> str | None:
     Pairs of earlier looks are not in a line, so where some counted only signs and intervals are compared.
     """
     try:
-        return _bad_figure(look) or _bad_verdict(look)
+        return _bad_figure(look) or (_bad_verdict(look) if look.asked == "lift" else None)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return "its report cannot be read"
 
@@ -353,7 +464,7 @@ def _bad_figure(look: Look) -> str | None:
         finite = not isinstance(value, float) or math.isfinite(value)
         if not finite or (value < 0 and name not in _SIGNED) or (value > 1 and name in _SHARES):
             return f"{name} {value}"
-    wrong = [arm for arm in look.report["arms"].values() if arm["passed"] > arm["trials"]]
+    wrong = [arm for arm in look.report.get("arms", {}).values() if arm["passed"] > arm["trials"]]
     return f"{wrong[0]['passed']} of {wrong[0]['trials']} passed" if wrong else None
 
 

@@ -20,6 +20,7 @@ from upskill.core.nouns.trigger import (
     TriggerScore,
     TriggerVerdict,
 )
+from upskill.core.statistics.intervals import FIRST_LEVEL
 
 FEWEST_PROMPTS = 6
 """With fewer prompts of a kind, or families of them, there is no verdict."""
@@ -60,12 +61,19 @@ def _tally(prompt: TriggerPrompt, trials: Sequence[Trial]) -> PromptTally:
 
 
 def score_triggering(
-    tallies: Sequence[PromptTally], *, student: str, harness: str, company: Company = "alone", others: int | None = 0
+    tallies: Sequence[PromptTally],
+    *,
+    student: str,
+    harness: str,
+    company: Company = "alone",
+    others: int | None = 0,
+    level: float = FIRST_LEVEL,
 ) -> TriggerScore:
-    """What the tallies of one model say, with the verdict."""
+    """What the tallies of one model say, with the verdict. A later look at its prompts has a lower `level`: it makes
+    the lower end of J stricter. That a skill does not trigger well is said as easily as in the first look."""
     should = _rate([tally for tally in tallies if tally.prompt.should_load])
     near = _rate([tally for tally in tallies if not tally.prompt.should_load])
-    j, interval = (None, None) if should is None or near is None else _difference(should, near)
+    j, interval = (None, None) if should is None or near is None else _difference(tallies, should, near, level)
     errored = sum(tally.errored for tally in tallies)
     units = [
         _units([one for one in tallies if one.answers and one.prompt.should_load is kind]) for kind in (True, False)
@@ -85,6 +93,7 @@ def score_triggering(
         precision=_precision(tallies),
         j=j,
         interval=interval,
+        confidence=1 - FIRST_LEVEL - level,
         verdict="invalid" if invalid or interval is None else _verdict(interval),
         tallies=tuple(tallies),
         errored=errored,
@@ -127,9 +136,13 @@ def _precision(tallies: Sequence[PromptTally]) -> TriggerRate | None:
     )
 
 
-def _difference(should: TriggerRate, near: TriggerRate) -> tuple[float, Interval]:
-    j = should.rate - near.rate
-    low = j - math.hypot(should.rate - should.interval.low, near.interval.high - near.rate)
+def _difference(
+    tallies: Sequence[PromptTally], should: TriggerRate, near: TriggerRate, level: float
+) -> tuple[float, Interval]:
+    j, z = should.rate - near.rate, -NormalDist().inv_cdf(level)
+    least = share_interval(should.rate, _units([one for one in tallies if one.answers and one.prompt.should_load]), z)
+    most = share_interval(near.rate, _units([one for one in tallies if one.answers and not one.prompt.should_load]), z)
+    low = j - math.hypot(should.rate - least.low, most.high - near.rate)
     high = j + math.hypot(should.interval.high - should.rate, near.rate - near.interval.low)
     return j, Interval(low=max(-1.0, low), high=min(1.0, high))
 
@@ -145,14 +158,14 @@ def _units(tallies: Sequence[PromptTally]) -> float:
     return total * total / sum(size * size for size in sizes.values()) if total else 0.0
 
 
-def share_interval(rate: float, size: float) -> Interval:
-    """The 95% Wilson interval with continuity correction of a share that was seen in `size` units."""
-    z2 = _Z * _Z
+def share_interval(rate: float, size: float, z: float = _Z) -> Interval:
+    """The Wilson interval with continuity correction of a share that was seen in `size` units, by default of 95%."""
+    z2 = z * z
     low, high = 0.0, 1.0
     if rate > 0:
         root = math.sqrt(max(0.0, z2 - 2 - 1 / size + 4 * rate * (size * (1 - rate) + 1)))
-        low = max(0.0, (2 * size * rate + z2 - 1 - _Z * root) / (2 * (size + z2)))
+        low = max(0.0, (2 * size * rate + z2 - 1 - z * root) / (2 * (size + z2)))
     if rate < 1:
         root = math.sqrt(max(0.0, z2 + 2 - 1 / size + 4 * rate * (size * (1 - rate) - 1)))
-        high = min(1.0, (2 * size * rate + z2 + 1 + _Z * root) / (2 * (size + z2)))
+        high = min(1.0, (2 * size * rate + z2 + 1 + z * root) / (2 * (size + z2)))
     return Interval(low=min(low, rate), high=max(high, rate))

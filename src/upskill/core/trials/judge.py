@@ -82,8 +82,10 @@ def is_same_model(one: Endpoint, other: Endpoint, *, servers: Servers = SERVERS)
         return True
     if not (one.is_custom and other.is_custom):
         return False
-    weights = servers.probe(one).weights
-    return weights is not None and weights == servers.probe(other).weights
+    mine, its = servers.probe(one), servers.probe(other)
+    return any(
+        known is not None and known == same for known, same in ((mine.weights, its.weights), (mine.only, its.only))
+    )
 
 
 def _is_undated(name: str) -> bool:

@@ -33,11 +33,11 @@ def test_what_is_appended_is_read_oldest_first(tmp_path: Path) -> None:
 def test_a_run_that_was_resumed_is_one_look_and_a_line_twice_is_one(tmp_path: Path) -> None:
     ledger = LookLedger(tmp_path / "looks.jsonl")
     later = replace(LOOK, at="2026-01-03T00:00:00+00:00", run="elsewhere/runs/one", verdict="undecided")
-    for one in (later, LOOK, later, replace(LOOK, student_key="other")):
+    for one in (later, LOOK, later, replace(LOOK, student="other")):
         ledger.append(one)
-    assert [(look.student_key, look.verdict) for look in ledger.read()] == [
+    assert [(look.student, look.verdict) for look in ledger.read()] == [
         ("other", "helps"),
-        ("student", "undecided"),
+        ("any", "undecided"),
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
     ledger.append(replace(LOOK, sentence="long " * 2_000))
     ledger.append(LOOK)
     assert ledger.read() == (LOOK,)
-    assert [note.split(": ")[-1][:12] for note in ledger.notes] == ["10,526 bytes", "1"]
+    assert [note.split(": ")[-1][:12] for note in ledger.notes] == ["10,571 bytes", "1"]
 
 
 def test_a_ledger_that_cannot_be_used_becomes_a_note(tmp_path: Path) -> None:

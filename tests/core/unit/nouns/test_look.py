@@ -1,9 +1,10 @@
 """What makes two cases the same, and two skills versions of one."""
 
 from dataclasses import replace
+from functools import partial
 
 from upskill.core.nouns import Case, Check, Skill, Student
-from upskill.core.nouns.look import alike, case_key, checks_digest, sketch_of, student_key
+from upskill.core.nouns.look import alike, case_key, checks_digest, kind_key, model_key, sketch_of, words_of
 
 CASE = Case(
     id="a",
@@ -51,10 +52,33 @@ def test_versions_of_a_skill_have_half_of_their_lines_in_common() -> None:
     assert not alike((), ())
 
 
-def test_a_student_is_known_without_the_secrets_in_its_address() -> None:
-    secret = replace(STUDENT, endpoint="http://me:secret@localhost:1/v1?key=secret", name="other")
-    assert student_key(secret, harness="chat/1", conditions={}) == student_key(STUDENT, harness="chat/1", conditions={})
-    for other in (replace(STUDENT, temperature=0.5), replace(STUDENT, endpoint="http://localhost:2/v1")):
-        assert student_key(other, harness="chat/1", conditions={}) != student_key(
-            STUDENT, harness="chat/1", conditions={}
-        )
+def test_a_model_is_known_by_its_weights_or_by_its_name_and_host() -> None:
+    secret = replace(STUDENT, endpoint="http://me:secret@localhost:2/v1?key=secret", name="other")
+    assert model_key(secret, weights=None) == model_key(STUDENT, weights=None), "neither port nor secrets count"
+    assert model_key(replace(STUDENT, model="alias"), weights="w") == model_key(STUDENT, weights="w")
+    others = (replace(STUDENT, model="alias"), replace(STUDENT, endpoint="http://elsewhere:1/v1"))
+    assert len({model_key(one, weights=None) for one in (STUDENT, *others)}) == 3
+
+
+def test_other_settings_are_another_kind() -> None:
+    key = partial(kind_key, conditions={}, known=True)
+    kinds = [
+        key(STUDENT, harness="chat/1"),
+        key(STUDENT, harness="chat/2"),
+        key(STUDENT, harness="chat/1", conditions={"turns": 3}),
+        key(replace(STUDENT, temperature=0.5), harness="chat/1"),
+    ]
+    assert len(set(kinds)) == 4
+
+
+def test_another_port_is_another_kind_only_where_nothing_is_known_of_what_is_served() -> None:
+    moved = replace(STUDENT, endpoint="http://localhost:2/v1")
+    for known in (True, False):
+        keys = {kind_key(one, harness="chat/1", conditions={}, known=known) for one in (STUDENT, moved)}
+        assert len(keys) == (1 if known else 2)
+
+
+def test_the_words_of_a_case_are_those_of_its_prompt_and_files_however_they_are_written() -> None:
+    words = words_of(CASE)
+    assert words == words_of(replace(CASE, prompt="say it: WHERE is the cafe\u0301", checks=()))
+    assert set(words) < set(words_of(replace(CASE, files={"map.txt": b"1 2 3"})))

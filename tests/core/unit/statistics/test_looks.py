@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
-from upskill.core.nouns.look import Look, SeenCase, SeenPair
+from upskill.core.nouns.look import Look, PooledCase, SeenCase, SeenPair
 from upskill.core.statistics import NextLook, level_of_look, lineage, look_terms, recorded_look
-from upskill.core.statistics.looks import ordinal
+from upskill.core.statistics.looks import ordinal, repeats_earlier
+from upskill.core.statistics.pairs import Pair
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 COMING = NextLook(
-    student_key="student",
+    student="any",
+    model="model",
+    kind="kind",
     served="served",
     skill="thing",
     version="v1",
@@ -38,7 +41,8 @@ def look(day: int = 1, *, pairs: int = 1, cases: int = 3, **fields: Any) -> Look
         "at": f"2026-01-{day:02d}T00:00:00+00:00",
         "run": f"runs/{day}",
         "student": "any",
-        "student_key": "student",
+        "model": "model",
+        "kind": "kind",
         "served": "served",
         "skill": "thing",
         "version": "v1",
@@ -79,7 +83,9 @@ def test_what_has_not_changed_is_answered_by_the_last_look() -> None:
     "changed",
     [
         {"version": "v2"},
-        {"student_key": "other"},
+        {"student": "other"},
+        {"model": "other"},
+        {"kind": "other"},
         {"served": "other"},
         {"served": None},
         {"against": "v0"},
@@ -148,7 +154,7 @@ def test_the_same_version_is_pooled_each_answer_once() -> None:
     ]
     assert terms.note is not None
     assert terms.note.startswith(
-        "4th look at this version on these cases; stricter threshold, 0.2% instead of 2.5%; 8 earlier"
+        "4th look at this skill with this model, after 3 on these cases; threshold 0.2% instead of 2.5%; 8 earlier"
     )
 
 
@@ -173,7 +179,11 @@ def test_edits_spend_and_versions_that_help_pay() -> None:
     edits = [look(n, version=f"v-{n}", level=0.025 if n == 1 else 0.0025) for n in range(1, 4)]
     terms = look_terms(edits, COMING)
     assert terms.level == pytest.approx(0.1 * (0.05 - 0.03))
-    assert terms.note == "4th version on these cases; stricter threshold, 0.2% instead of 2.5%"
+    assert (
+        terms.note
+        == "4th look at this skill with this model, after 3 at another version; threshold 0.2% instead of 2.5%"
+    )
+    assert [one.relation for one in terms.earlier] == ["other version"] * 3
     helped = [replace(one, verdict="helps", claim="cases like these") for one in edits]
     assert look_terms(helped, COMING).level == pytest.approx(0.1 * (0.15 - 0.03))
     narrow = [replace(one, verdict="helps", claim="these cases") for one in edits]
@@ -194,23 +204,87 @@ def test_versions_that_help_by_less_than_is_asked_for_do_not_pay() -> None:
 
 
 def test_removed_cases_are_taken_from_the_last_look_that_had_them() -> None:
-    looks = [look(1, cases=5, pairs=3), look(2, cases=5, version="v0"), look(3, cases=4)]
+    looks = [look(1, cases=5, pairs=3, version="v0"), look(2, cases=5, version="v0"), look(3, cases=4)]
     terms = look_terms(looks, replace(COMING, rejected=frozenset({"k3"})))
     assert [(case.case_id, case.pairs) for case in terms.removed] == [("removed k4", 1)]
     terms = look_terms(looks, COMING)
-    assert len(terms.removed) == 2
+    assert [case.case_id for case in terms.removed] == ["removed k4"], "k3 of this version counts anyway"
     assert terms.note is not None
     assert terms.note.endswith("; 1 case fewer than last time")
 
 
-def test_a_lineage_goes_by_name_or_by_lines_and_needs_a_case_in_common() -> None:
-    renamed = look(1, skill="renamed", sketch=("a", "x"))
-    grown = look(2, skill="grown", sketch=("x", "y"))
+def test_a_lineage_goes_by_name_in_its_place_or_by_lines_whatever_the_cases_and_settings() -> None:
+    renamed = look(1, skill="renamed", place="away", sketch=("a", "x"), kind="other")
+    grown = look(2, skill="grown", place="away", sketch=("x", "y"))
     stranger = look(3, skill="stranger", sketch=("p", "q"))
-    elsewhere = look(4, cases=0)
-    other = look(5, student_key="other")
-    assert lineage([grown, stranger, elsewhere, other, renamed], COMING) == (renamed, grown)
-    assert lineage([look(1, sketch=("p", "q"))], COMING) != (), "by name"
+    elsewhere = look(4, cases=0, sketch=("r", "s"))
+    other = look(5, model="other")
+    loads = look(6, asked="loads")
+    assert lineage([grown, stranger, elsewhere, other, renamed, loads], COMING) == (renamed, grown, elsewhere)
+    assert lineage([look(1, sketch=("p", "q"), place="away")], COMING) != (), "by name, on a case in common"
+    assert lineage([look(1, sketch=("p", "q"), place="away", cases=0)], COMING) == (), "a namesake"
+
+
+def on_new_cases(first: int) -> NextLook:
+    return replace(COMING, cases={f"case-{n}": (f"k{n}", f"checks {n}") for n in range(first, first + 3)})
+
+
+def test_new_cases_of_the_same_text_count_together_and_may_spend_half_of_what_is_left() -> None:
+    terms = look_terms([look(1, pairs=2)], on_new_cases(3))
+    assert terms.level == pytest.approx(0.0125)
+    assert [(case.case_id, case.pairs) for case in terms.prior] == [(f"earlier k{n}", 2) for n in range(3)]
+    assert terms.removed == (), "what is counted anyway need not be shown again"
+    assert terms.note == (
+        "2nd look at this skill with this model, after 1 on other cases; threshold 1.2% instead of 2.5%; "
+        "6 earlier pairs on 3 other cases count too"
+    )
+    levels = [0.025]
+    for number in range(2, 11):
+        earlier = [look(n, level=level) for n, level in enumerate(levels, 1)]
+        levels.append(look_terms(earlier, on_new_cases(3)).level)
+        assert levels[-1] == pytest.approx(0.05 / 2**number)
+    assert sum(levels) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("changed", "relation"),
+    [({"version": "v0"}, "other version"), ({"kind": "hot"}, "other settings"), ({"served": None}, "other settings")],
+)
+def test_other_texts_and_settings_spend_also_on_new_cases_and_are_never_pooled(
+    changed: dict[str, Any], relation: str
+) -> None:
+    terms = look_terms([look(1, **changed)], on_new_cases(3))
+    assert terms.level == pytest.approx(0.0025)
+    assert not terms.prior
+    assert [one.relation for one in terms.earlier] == [relation]
+
+
+def test_a_case_in_other_words_is_no_new_case() -> None:
+    words = tuple(f"w{n}" for n in range(10))
+    seen = replace(look(1), cases=(SeenCase(key="old", checks="checks", words=words, pairs=look(1).cases[0].pairs),))
+
+    def coming(words: tuple[str, ...], checks: str) -> NextLook:
+        return replace(COMING, cases={"case": ("new", checks)}, words={"new": words})
+
+    added = (*words, "and", "a", "sentence", "more")
+    assert look_terms([seen], coming(added, "checks")).level == pytest.approx(0.0025), "a sentence was added"
+    assert look_terms([seen], coming(words, "others")).level == pytest.approx(0.0025), "the same words, other checks"
+    assert look_terms([seen], coming(added, "others")).level == pytest.approx(0.0125), "another question"
+    assert look_terms([seen], coming((*words[:7], "x", "y", "z"), "checks")).level == pytest.approx(0.0125)
+
+
+def test_repeats_are_compared_by_case_arm_and_repeat() -> None:
+    earlier = (PooledCase(case_id="c", pairs=2, passed=2, passed_against=0, answers=((1, "a", "b"), (2, "c", "d"))),)
+
+    def asked(*answers: tuple[str, str]) -> list[Pair]:
+        return [
+            Pair(case_id="c", repeat=repeat, passed=True, passed_against=False, answers=both)
+            for repeat, both in enumerate(answers, 1)
+        ]
+
+    assert repeats_earlier(asked(("a", "b"), ("c", "d")), earlier), "the same seeds were asked again"
+    assert not repeats_earlier(asked(("c", "d"), ("a", "b")), earlier)
+    assert not repeats_earlier(asked(("", ""), ("", "")), earlier)
 
 
 @pytest.mark.parametrize(
