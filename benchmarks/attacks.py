@@ -21,6 +21,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import TypeVar
 
+from tools.simulation import drift
 from tools.simulation.attacks import ATTACKS, BREAKAGE, Attack, Person, Row, count_false
 from tools.simulation.coverage import cover, cover_responders
 from tools.simulation.populations import generator
@@ -201,12 +202,58 @@ def table_of_edits(run: Tables) -> None:
     run.write("")
 
 
+def count_sets(population: str, *, persons: int, seed: str) -> list[tuple[int, float]]:
+    """After one, two and three sets of 20 cases: how many persons are told `helps`, and the width of all intervals."""
+    rng = random.Random(seed)
+    told, widths = [0] * 3, [0.0] * 3
+    for _ in range(persons):
+        person = Person(rng=rng, cases=generator(population).cases(rng, 60))
+        for nth in range(3):
+            judgement = person.evaluate(keep=range(20 * nth, 20 * nth + 20))
+            told[nth] += judgement.verdict == "helps" and judgement.claim == "cases like these"
+            interval = None if judgement.lift is None else judgement.lift.cases_like_these
+            widths[nth] += 2.0 if interval is None else interval.high - interval.low
+    return list(zip(told, widths, strict=True))
+
+
+def table_of_sets(run: Tables) -> None:
+    run.write(
+        "## 3. The same skill on other cases",
+        "",
+        f"A person measures one version on 20 cases, then on 20 others, then on 20 others; {run.persons:,} persons. "
+        "Percent that see `helps` (on new cases of this kind) at each set, and the mean width of the interval in "
+        "points. The sets count together; each look is tested at half of the level that is left.",
+        "",
+        "| true lift | 1st | 2nd | 3rd | width, 1st | 2nd | 3rd |",
+        "|---|---|---|---|---|---|---|",
+    )
+    for population in ("gain20", "gain35", "B55"):
+        tasks = [
+            partial(
+                count_sets,
+                population,
+                persons=min(CHUNK, run.persons - start),
+                seed=f"{run.seed}/sets/{population}/{start}",
+            )
+            for start in range(0, run.persons, CHUNK)
+        ]
+        parts = run.spread(tasks)
+        told = [100 * sum(part[nth][0] for part in parts) / run.persons for nth in range(3)]
+        widths = [100 * math.fsum(part[nth][1] for part in parts) / run.persons for nth in range(3)]
+        if generator(population).lift and not (told[0] < told[1] < told[2] and widths[0] > widths[1] > widths[2]):
+            run.beyond.append(f"further sets, {population}: {told}, {widths}")
+        shown = " | ".join([*(f"{share:.1f}" for share in told), *(f"{width:.0f}" for width in widths)])
+        run.write(f"| +{100 * generator(population).lift:.0f} | {shown} |")
+        run.say(f"sets {population}: {told} {widths}")
+    run.write("")
+
+
 # ---------------------------------------------------------------- coverage
 
 
 def table_of_coverage(run: Tables) -> None:
     run.write(
-        "## 3. Coverage of the interval for new cases",
+        "## 4. Coverage of the interval for new cases",
         "",
         "Fixed designs, 95% promised, in percent. Responders: a share of the cases, .05 to .95 in steps of .05, goes "
         "from 0 to 100% and the others stay at 0; the lowest coverage and its share, computed exactly. "
@@ -248,7 +295,7 @@ LEAST_POWER = {("gain20", 50): 80.0}
 
 def table_of_power(run: Tables) -> None:
     run.write(
-        "## 4. Power and calls",
+        "## 5. Power and calls",
         "",
         f"The default design, at most 100 pairs (200 calls); {run.persons:,} evaluations a row, in percent. Required "
         "at 50 cases: at most 101 / 120 / 67 / 42 calls at true lifts of 0 / +20 / +35 / +45, and at least 80% power "
@@ -288,15 +335,66 @@ def table_of_power(run: Tables) -> None:
     run.write("")
 
 
+# ---------------------------------------------------------------- a model that changes
+
+
+GUARDS = (0, 8, 16, 32, 50, None)
+
+
+def table_of_drift(run: Tables) -> None:
+    run.write(
+        "## 6. A model that changes between two versions",
+        "",
+        f"A first version was measured on {drift.CASES} cases, {drift.STORED} answers each. Then the model changes, "
+        "and a second version without any effect is measured against the stored answers without the skill. Abrupt: "
+        "the model is better by so many points; slow: half of that came before the second stored answer; replaced: "
+        "another model with other strengths, better by so many points. A guard asks so many baseline answers again, "
+        "and all of them if these differ from the stored ones (at one in five by chance). Percent of "
+        f"{run.persons // 3:,} persons who see `helps`, the higher of B55 and half. The last column is what upskill "
+        "does where a server does not say which weights it serves: all answers are new.",
+        "",
+        "| change | points | no guard | 8 | 16 | 32 | 50 | all new |",
+        "|---|---|---|---|---|---|---|---|",
+    )
+    persons = run.persons // 3
+    cells = [
+        (kind, points, guard, name)
+        for kind in drift.KINDS
+        for points in (0, 5, 10, 20)
+        for guard in GUARDS
+        for name in ("B55", "half")
+        if points or kind == "abrupt"
+    ]
+    tasks = [
+        partial(
+            drift.count_false,
+            kind,
+            points / 100,
+            name,
+            guard=guard,
+            persons=persons,
+            seed=f"{run.seed}/drift/{kind}/{points}/{guard}/{name}",
+        )
+        for kind, points, guard, name in cells
+    ]
+    told = dict(zip(cells, run.spread(tasks), strict=True))
+    for kind, points in dict.fromkeys((kind, points) for kind, points, _, _ in cells):
+        shares = [100 * max(told[kind, points, guard, name] for name in ("B55", "half")) / persons for guard in GUARDS]
+        last = run.limit(f"drift {kind} {points}", shares[-1], most=LIMIT)
+        run.write(f"| {kind} | {points} | {' | '.join(f'{share:.1f}' for share in shares[:-1])} | {last} |")
+        run.say(f"drift {kind} {points}: {shares}")
+    run.write("")
+
+
 # ---------------------------------------------------------------- the page
 
 
-END_TO_END = "## 5. End to end"
+END_TO_END = "## 7. End to end"
 HEAD = (
     "# Attacks, coverage and power",
     "",
     "Generated; do not edit. People can make a useless skill look helpful: by repeating the command, deleting cases, "
-    "trying many versions, or losing answers that were going to fail. Sections 1 to 4 simulate this "
+    "trying many versions, or losing answers that were going to fail. Sections 1 to 6 simulate this "
     "(`python -m benchmarks.attacks`): answers are random, and the product's own code judges them. The populations are "
     "defined in [the tables behind the statistics](statistics.md). In addition, break: nine cases in ten "
     "0 → .106, one in ten .97 → .02; break05: 19 in 20 0 → .05, one in 20 .97 → .02.",
@@ -317,8 +415,10 @@ def main() -> int:
     run = Tables(persons=persons, seed=options.seed, processes=options.processes)
     table_of_attacks(run, measure_attacks(run), json.loads(BEFORE.read_text(encoding="utf-8")))
     table_of_edits(run)
+    table_of_sets(run)
     table_of_coverage(run)
     table_of_power(run)
+    table_of_drift(run)
     verdict = f"**{run.figures - len(run.beyond)} of {run.figures} figures are within their limits.** Seed {run.seed}."
     target = options.output or (None if options.fast else REPORT)
     if target is not None:

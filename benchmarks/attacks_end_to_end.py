@@ -285,7 +285,7 @@ def measure(name: str, seed: int) -> Found:
 
 # ---------------------------------------------------------------- the page
 
-HEADING = "## 5. End to end"
+HEADING = "## 7. End to end"
 HEAD = f"""\
 {HEADING}
 

@@ -100,9 +100,11 @@ class Provider:
         window: int | None = None,
         tokenizer: bool = False,
         lists: str = "any",
+        weights: str | None = None,
         first_call: Behave = lambda _: MADE,
     ) -> None:
-        """The server says that it has this `window` and `lists` this model; with a `tokenizer` a token is a word.
+        """The server says that it has this `window` and `lists` this model with these `weights`; with a `tokenizer` a
+        token is a word.
 
         The tool call for which it is asked before trials is answered by `first_call` and not kept.
         """
@@ -111,7 +113,7 @@ class Provider:
         self._tokenizer = tokenizer
         self._port = port
         self._window = window
-        self._lists = lists
+        self._lists = {"id": lists} if weights is None else {"id": lists, "root": weights}
         self.requests: list[ReceivedRequest] = []
         self.keep_requests = True
         self._count = 0
@@ -182,7 +184,7 @@ class Provider:
         if method == "GET":
             known = path.endswith("/models")
             window = {} if self._window is None else {"max_model_len": self._window}
-            listed = {"object": "list", "data": [{"id": self._lists, **window}]}
+            listed = {"object": "list", "data": [{**self._lists, **window}]}
             await _send(writer, 200 if known else 404, json.dumps(listed if known else {}).encode())
             return True
         if self._tokenizer and path == "/tokenize":

@@ -74,7 +74,8 @@ class Person:
 
     def own_lift(self, keep: Sequence[int] | None = None) -> float:
         """The true lift of the cases in use, times their number."""
-        return math.fsum(self.cases[nth][1] - self.cases[nth][0] for nth in keep or range(len(self.cases)))
+        kept = set(keep or range(len(self.cases))) - self._loosened
+        return math.fsum(self.cases[nth][1] - self.cases[nth][0] for nth in kept)
 
     def evaluate(
         self,

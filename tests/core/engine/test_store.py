@@ -1,10 +1,17 @@
 """Buying nothing twice, through the real engine."""
 
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
 from typing import Any
+
+import pytest
 
 from on_engine import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from tool_students import is_first, tool_call
+from upskill.core.runs.sqlite_file import COLUMNS, row_of, trial_of
+from upskill.core.runs.trial_store import default_store_path
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
 
@@ -26,6 +33,42 @@ def test_five_versions_of_a_skill_buy_one_baseline(skill: Make, run: Any) -> Non
             assert ran.evaluation.bought.reused == (0 if version == 0 else 16)
         assert _baselines(provider) == 16
         assert len(provider.requests) == 16 + 5 * 16, "160 in five separate evaluations"
+
+
+@pytest.mark.parametrize(("weights", "baselines"), [("weights of any", 16), (None, 32)])
+def test_a_later_version_counts_the_baseline_of_another_day_only_where_the_server_says_what_it_serves(
+    skill: Make, run: Any, weights: str | None, baselines: int
+) -> None:
+    with Provider(_helped, weights=weights) as provider:
+        options: dict[str, Any] = {"base_url": provider.url, "repeats": 2, "store": True}
+        run(skill(CASES, body="One.\n", name="one"), ["any"], **options)
+        _grow_older(timedelta(days=2))
+        run(skill(CASES, body="Two.\n", name="two"), ["any"], **options)
+        assert _baselines(provider) == baselines
+        again = run(skill(CASES, body="Three.\n", name="three"), ["any"], **options)
+        assert _baselines(provider) == baselines, "within the hour a baseline is bought once"
+        assert again.evaluation.bought.reused == 16
+
+
+def test_pairs_of_another_day_count_where_both_answers_are_of_it(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        options: dict[str, Any] = {"base_url": provider.url, "store": True}
+        run(folder, ["any"], repeats=1, **options)
+        _grow_older(timedelta(days=2))
+        more = run(folder, ["any"], repeats=3, **options)
+    assert (more.evaluation.bought.reused, more.evaluation.bought.calls) == (16, 32)
+
+
+def _grow_older(age: timedelta) -> None:
+    """The answers in the store, as if they had been stored so long ago."""
+    with closing(sqlite3.connect(default_store_path())) as file, file:
+        for row in file.execute(f"SELECT {COLUMNS} FROM trials").fetchall():
+            stored = trial_of(row)
+            assert stored is not None
+            older = row_of(stored.trial, fingerprint=row[1], stored_at=row[2] - age // timedelta(microseconds=1))
+            assert older is not None
+            file.execute(f"UPDATE trials SET ({COLUMNS}) = (?, ?, ?, ?, ?) WHERE id = ?", (*older, row[0]))
 
 
 def test_the_same_evaluation_again_buys_nothing_and_says_so(skill: Make, run: Any) -> None:

@@ -128,12 +128,15 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
         notes = (f"the server at {base_url} offers {shown}, not {model}",)
     served = next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
     window = _whole(served.get("max_model_len")) or _whole(served.get("context_length"))
+    properties: dict[str, Any] = {}
     if window is None:
-        # llama.cpp tells the window of one slot only here.
+        # llama.cpp tells the window of one slot and its build only here.
         properties = _get(f"{base_url.removesuffix('/v1')}/props", endpoint, optional=True) or {}
         generation = properties.get("default_generation_settings")
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
     stable = {key: served[key] for key in _STABLE_KEYS if key in served}
+    if build := properties.get("build_info"):
+        stable["build"] = build
     fingerprint = digest_of(stable) if stable else None
     is_alone = len(entries) == 1
     meta = served.get("meta")

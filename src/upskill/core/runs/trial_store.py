@@ -43,6 +43,8 @@ if sys.platform != "win32":
 AGE_LIMIT = timedelta(days=7)
 MOST_BYTES = 1_000_000_000
 _CENTURY = timedelta(days=36_500)
+ONE_TIME = timedelta(hours=1)
+"""Answers so close to each other came from one model, also where the server does not say which it serves."""
 _AHEAD = timedelta(days=1)
 """A trial stored later than this from now was stored under a wrong clock, and would never grow old."""
 _MOMENT_SECONDS = 2.0
@@ -63,8 +65,8 @@ _LOSE = (
 _PRUNE = "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials {which} ORDER BY expires_at LIMIT 2000)"
 _NOTHING = "no answers are reused or cached"
 _HELD = "is locked by another process; some answers were not cached"
-_Waiting = tuple[Trial, str | None, datetime]
-"""A trial, the digest of its fingerprint, and when it was handed in."""
+_Waiting = tuple[Trial, str | None, datetime, timedelta]
+"""A trial, the digest of its fingerprint, when it was handed in, and how old an earlier one may be to stay."""
 T = TypeVar("T")
 _PLACES = 2**60
 
@@ -131,10 +133,11 @@ class SqliteStore:
         with self._lock:
             return None if self._damaged else self._try(lambda file: _find(file, *wanted), patience=BUSY_SECONDS)
 
-    def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
+    def keep(self, trial: Trial, *, fingerprint: str | None, stays: timedelta | None = None) -> None:
         """Cache a scored answer; for an errored one, only count its lost answers. Commits, unless the file is held.
 
-        An earlier answer stays, unless it is too old, damaged, or came from another model.
+        An earlier answer stays, unless it is too old (older than `stays`, where that is given), damaged, or came from
+        another model.
         """
         self._require_open()
         if not isinstance(trial.outcome, Scored) and not trial.lost_answers:
@@ -145,7 +148,7 @@ class SqliteStore:
             if len(self._waiting) >= _MOST_WAITING:
                 self._note(_HELD)
                 return
-            self._waiting.append((trial, _hidden(fingerprint), self._clock()))
+            self._waiting.append((trial, _hidden(fingerprint), self._clock(), stays or self.age_limit))
             if time.monotonic() >= self._not_before:
                 self._write(patience=_MOMENT_SECONDS)
 
@@ -155,7 +158,7 @@ class SqliteStore:
         served, now = _hidden(fingerprint), microseconds(self._clock())
         with self._lock:
             row = self._try(lambda file: _lost(file, trial_id, served, now), patience=BUSY_SECONDS)
-            waiting = (trial for trial, by, _ in self._waiting if trial.id == trial_id and by == served)
+            waiting = (trial for trial, by, *_ in self._waiting if trial.id == trial_id and by == served)
             return (row or 0) + sum(trial.lost_answers for trial in waiting)
 
     def reserve(self, trial_id: str, *, fingerprint: str | None) -> bool:
@@ -265,14 +268,14 @@ class SqliteStore:
 
         def write(file: sqlite3.Connection) -> bool:
             with transaction(file):
-                for trial, fingerprint, now in self._waiting:
+                for trial, fingerprint, now, stays in self._waiting:
                     ends = microseconds(now + self.age_limit)
                     if trial.lost_answers:
                         file.execute(_LOSE, (trial.id, fingerprint or "", trial.lost_answers, ends))
                     if not isinstance(trial.outcome, Scored):
                         continue
                     row = row_of(trial, fingerprint=fingerprint, stored_at=microseconds(now))
-                    if row is not None and not self._stays(file, trial, *row[1:3]):
+                    if row is not None and not _stays(file, *row[:3], stays):
                         file.execute(_KEEP, (*row, ends))
             return True
 
@@ -301,10 +304,11 @@ class SqliteStore:
                 self._note(f"can no longer be used ({error}); no more answers are cached")
             return None
 
-    def _stays(self, file: sqlite3.Connection, trial: Trial, fingerprint: str | None, now: int) -> bool:
-        """Whether a trial of this identity is stored that is sound, young and of the same fingerprint."""
-        after, before = now - self.age_limit // timedelta(microseconds=1), now + _AHEAD // timedelta(microseconds=1)
-        return _find(file, trial.id, fingerprint, after, before) is not None
+
+def _stays(file: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int, age: timedelta) -> bool:
+    """Whether a trial of this identity is stored that is sound, young and of the same fingerprint."""
+    moment = timedelta(microseconds=1)
+    return _find(file, trial_id, fingerprint, now - age // moment, now + _AHEAD // moment) is not None
 
 
 def _find(

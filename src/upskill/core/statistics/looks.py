@@ -356,13 +356,15 @@ def _earlier_id(key: str) -> str:
 
 
 def _removed(here: Sequence[Look], coming: NextLook, *, pooled: Iterable[PooledCase]) -> tuple[PooledCase, ...]:
-    """What was seen last of each case that is no longer asked, and is not counted anyway."""
+    """What was seen last of each case that is not asked any more, or is checked in another way since, and is not
+    counted anyway."""
     last: dict[str, SeenCase] = {}
+    asked = set(coming.cases.values())
     for look in here:
         if (look.against == "baseline") == (coming.against == "baseline"):
-            last |= {case.key: case for case in look.cases if case.pairs}
+            last |= {case.key: case for case in look.cases if case.pairs and (case.key, case.checks) not in asked}
     counted = {case.case_id for case in pooled}
-    gone = sorted(key for key in last.keys() - coming.keys - coming.rejected if _earlier_id(key) not in counted)
+    gone = sorted(key for key in last.keys() - coming.rejected if _earlier_id(key) not in counted)
     return _tallied([_pair(f"removed {key}", pair, last[key].family) for key in gone for pair in last[key].pairs])
 
 

@@ -115,7 +115,8 @@ def judge(
 def only_if_both(judgement: Judgement, whole: Judgement, *, removed: int) -> Judgement:
     """The judgement, if that over all cases claims as much; otherwise nothing is claimed.
 
-    `whole` has the cases that were removed since an earlier look: whoever drops what failed must not win by it.
+    `whole` has the cases that were removed since an earlier look, and those whose checks changed, as they were: whoever
+    drops what failed, or lets it pass, must not win by it.
     """
     if whole.verdict == judgement.verdict and whole.claim in ("cases like these", judgement.claim):
         if whole.clears == judgement.clears:
@@ -130,7 +131,7 @@ def only_if_both(judgement: Judgement, whole: Judgement, *, removed: int) -> Jud
 
 
 def _not_shown(removed: int) -> str:
-    return f"not shown with the {count(removed, 'removed case')} included"
+    return f"not shown with the {count(removed, 'removed or changed case')} included"
 
 
 def holds_among(judgement: Judgement, pairing: Pairing, level: Level, *, models: int) -> bool | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from upskill.core import checks
 from upskill.core.models import Endpoint, MeteredClient, ServedModel
-from upskill.core.nouns import Case, Files, Grade, PlannedTrial, RunEnd, Scored, Skill, Student, Trial, TrialPlan
+from upskill.core.nouns import Arm, Case, Files, Grade, PlannedTrial, RunEnd, Scored, Skill, Student, Trial, TrialPlan
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
@@ -23,7 +23,7 @@ from upskill.core.runs.engine_logs import clean_logs
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.runs.sqlite_file import StoredTrial
 from upskill.core.runs.trial_log import collector_paused
-from upskill.core.runs.trial_store import SqliteStore, default_store_path
+from upskill.core.runs.trial_store import ONE_TIME, SqliteStore, default_store_path
 from upskill.core.settings import Settings
 from upskill.core.trials.engine import run_trials
 from upskill.core.trials.harness import Requests
@@ -190,17 +190,42 @@ def open_store(settings: Settings, *, scripted: bool) -> AbstractContextManager[
 def stored_trials(experiment: Experiment, settings: Settings, student: Student) -> Iterator[Trial]:
     """The trials of a plan that will come from the user's store, as they were bought."""
     newest_after = datetime.now(UTC) - timedelta(days=settings.store_days)
-    fingerprint = experiment.served[student.name].fingerprint
     requests = experiment.requests
     with open_store(settings, scripted=experiment.is_scripted) as store:
         if store is None:
             return
         for planned in experiment.plan.trials():
-            stored = store.recall(
-                requests.trial_id(planned, student), fingerprint=fingerprint, newest_after=newest_after
-            )
+            stored = _find_stored(store, experiment, requests, student, planned, newest_after=newest_after)
             if stored is not None:
                 yield stored.trial
+
+
+def _find_stored(
+    store: SqliteStore,
+    experiment: Experiment,
+    requests: Requests,
+    student: Student,
+    planned: PlannedTrial,
+    *,
+    newest_after: datetime,
+) -> StoredTrial | None:
+    """The stored answer of a planned trial, if it may count.
+
+    A model that changes behind its name would look like a skill that helps. So where the server does not say which
+    weights it serves, all answers of a pair are of one time, and what is not stored will be asked for now.
+    """
+    served, plan = experiment.served[student.name], experiment.plan
+
+    def recall(arm: Arm) -> StoredTrial | None:
+        identity = requests.trial_id(replace(planned, arm=arm), student)
+        return store.recall(identity, fingerprint=served.fingerprint, newest_after=newest_after)
+
+    found = recall(planned.arm)
+    if found is None or served.weights is not None or planned.arm not in plan.deciding:
+        return found
+    others = [recall(arm) for arm in plan.deciding if arm != planned.arm]
+    times = [datetime.now(UTC) if other is None else other.stored_at for other in others]
+    return found if all(abs(found.stored_at - time) <= ONE_TIME for time in times) else None
 
 
 class Reuse:
@@ -228,6 +253,7 @@ class Reuse:
         self._context = grading_context(experiment.sandbox, scratch)
         self._judge = identity(experiment.judge)
         self._experiment = experiment
+        self._requests = experiment.requests
         self._store = store
         self._newest_after = datetime.now(UTC) - timedelta(days=days)
         self._record = record
@@ -263,7 +289,7 @@ class Reuse:
             trial = replace(bought, student=student.name, arm=planned.arm, calls=0, lost=own, refused=0)
             self._record(trial)
             return trial
-        stored = self._stored(student, trial_id)
+        stored = self._stored(student, planned)
         if stored is None or not isinstance(stored.trial.outcome, Scored):
             return None
         graded = self._graded.get((trial_id, planned.case.id))
@@ -288,11 +314,11 @@ class Reuse:
         self._record(trial)
         return trial
 
-    def _stored(self, student: Student, trial_id: str) -> StoredTrial | None:
+    def _stored(self, student: Student, planned: PlannedTrial) -> StoredTrial | None:
         if (store := self._store_of(student.name)) is None:
             return None
-        fingerprint = self._experiment.served[student.name].fingerprint
-        return store.recall(trial_id, fingerprint=fingerprint, newest_after=self._newest_after)
+        after = self._newest_after
+        return _find_stored(store, self._experiment, self._requests, student, planned, newest_after=after)
 
     def claim(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
         """Whether a trial may be bought now; false while another evaluation is buying it."""
@@ -311,7 +337,7 @@ class Reuse:
 
     def was_bought_elsewhere(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
         """Whether the store holds a trial now, graded; one that it holds is let go."""
-        stored = self._stored(student, trial_id)
+        stored = self._stored(student, planned)
         if stored is None or (grade := self._grade(planned.case, stored.trial)) is None:
             return False
         self._graded[trial_id, planned.case.id] = grade
@@ -328,13 +354,12 @@ class Reuse:
         slow = {case.id for case in experiment.plan.cases if checks.needs(case) & {"sandbox", "judge"}}
         if self._store is None or not slow:
             return
-        requests = experiment.requests
         for student in experiment.plan.students:
             for planned in experiment.plan.trials():
                 if planned.case.id not in slow:
                     continue
-                trial_id = requests.trial_id(planned, student)
-                stored = self._stored(student, trial_id)
+                trial_id = self._requests.trial_id(planned, student)
+                stored = self._stored(student, planned)
                 if stored is not None and (grade := self._grade(planned.case, stored.trial)) is not None:
                     self._graded[trial_id, planned.case.id] = grade
 
@@ -351,7 +376,8 @@ class Reuse:
         earlier = self._lost_before(trial.student, trial.id)
         self._kept.add((trial.student, trial.id))
         if (store := self._store_of(trial.student)) is not None:
-            store.keep(trial, fingerprint=self._experiment.served[trial.student].fingerprint)
+            served = self._experiment.served[trial.student]
+            store.keep(trial, fingerprint=served.fingerprint, stays=ONE_TIME if served.weights is None else None)
             self._release(trial.student, trial.id)
         return replace(trial, lost=trial.lost_answers + earlier) if earlier else trial
 

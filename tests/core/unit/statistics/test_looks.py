@@ -213,6 +213,15 @@ def test_removed_cases_are_taken_from_the_last_look_that_had_them() -> None:
     assert terms.note.endswith("; 1 case fewer than last time")
 
 
+def test_a_case_whose_checks_changed_also_counts_as_it_was_however_often_it_was_seen_since() -> None:
+    first, again = look(1, pairs=2, version="v0"), look(2, version="v0")
+    loose = replace(again, cases=(replace(again.cases[0], checks="loose"), *again.cases[1:]))
+    coming = replace(COMING, cases={**COMING.cases, "case-0": (COMING.cases["case-0"][0], "loose")})
+    for looks in ([first], [first, loose]):
+        terms = look_terms(looks, coming)
+        assert [(case.case_id, case.pairs) for case in terms.removed] == [("removed k0", 2)]
+
+
 def test_a_lineage_goes_by_name_in_its_place_or_by_lines_whatever_the_cases_and_settings() -> None:
     renamed = look(1, skill="renamed", place="away", sketch=("a", "x"), kind="other")
     grown = look(2, skill="grown", place="away", sketch=("x", "y"))
