@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from benchmarks.page_sections import write_last_section
 from provider import Behave, Behaviour, Provider, ReceivedRequest
+from tool_students import tool_call
 from upskill.cli import app
 
 PAGE = Path(__file__).parent / "results" / "attacks.md"
@@ -44,7 +45,12 @@ LOST = r"lost answers: .*"
 COPIES = r"note: (repeats (?:are copies|returned the same answers).*)"
 FEWER = r"note: (.* fewer than last time)"
 UNCHANGED = r"note: (unchanged since .*)"
-VERSION = r"note: (\d+\w\w version on these cases.*)"
+AGAIN = r"note: (\d+\w\w look at this skill.*)"
+CHANGED = r"note: (the checks of .*|\d+\w\w look at this skill.*)"
+RESTARTS = 5
+DESCRIPTIONS = 10
+PROMPTS = 12
+"""That should load the skill, and as many near misses."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +80,9 @@ class Found:
     line: str | None
     """The line of the last output that says what was found; `None` where there was none."""
     sentence: str
+
+
+_QUESTION = "For item {n} of the list: what does the sheet say about part {n}, number {n}?"
 
 
 class NullStudent:
@@ -114,30 +123,48 @@ class Desk:
         self._write_cases(range(CASES))
         self.write_skill("Say yes.")
 
-    def write_skill(self, body: str) -> None:
+    def write_skill(self, body: str, *, description: str = "For measurements.") -> None:
         """Write SKILL.md with this body."""
-        text = f"---\nname: thing\ndescription: For measurements.\n---\n{body}\n"
+        text = f"---\nname: thing\ndescription: {description}\n---\n{body}\n"
         (self.folder / "thing" / "SKILL.md").write_text(text)
 
     def _write_cases(self, numbers: Iterable[int]) -> None:
+        cases = [{"id": str(n), "input": _QUESTION.format(n=n), "expected": {"equals": "yes"}} for n in numbers]
+        self.write_cases(cases)
+
+    def write_cases(self, cases: Sequence[Mapping[str, object]]) -> None:
+        """Write these cases of the skill."""
         (self.folder / "thing").mkdir(exist_ok=True)
-        cases = [{"id": str(n), "input": f"Question {n}?", "expected": {"equals": "yes"}} for n in numbers]
         (self.folder / "thing" / "skill_meta.json").write_text(json.dumps({"cases": cases}))
 
     def delete_worst_cases(self, run: str) -> None:
         """Delete the cases that lost most with the skill."""
+        worst = self._worst(run)
+        self._write_cases(n for n in range(CASES) if str(n) not in worst)
+
+    def loosen_worst_checks(self, run: str) -> None:
+        """Let the cases that lost most with the skill pass whatever is answered."""
+        worst = self._worst(run)
+        expected = {str(n): {"regex": "yes|no"} if str(n) in worst else {"equals": "yes"} for n in range(CASES)}
+        cases = [{"id": n, "input": _QUESTION.format(n=n), "expected": one} for n, one in expected.items()]
+        self.write_cases(cases)
+
+    def _worst(self, run: str) -> list[str]:
         lift: Counter[str] = Counter()
         for line in (self.folder / run / "trials.jsonl").read_text().splitlines():
             trial = json.loads(line)
             passed = all(check["passed"] for check in trial["outcome"]["grade"]["results"])
             lift[trial["case_id"]] += passed * (1 if trial["arm"] == "with_skill" else -1)
-        worst = sorted(map(str, range(CASES)), key=lambda case: lift[case])[:REMOVED]
-        self._write_cases(n for n in range(CASES) if str(n) not in worst)
+        return sorted(map(str, range(CASES)), key=lambda case: lift[case])[:REMOVED]
 
     def eval(self, *words: str, **variables: str) -> Step:
         """`upskill eval thing -m any …`"""
         whole = ("thing", "-m", "any", "--base-url", self._provider.url, "--concurrency", "32", *words)
         return self._type(*whole, **variables)
+
+    def trigger(self) -> Step:
+        """`upskill trigger thing -m any …`; `helps` stands for `triggers well`."""
+        return self._type("trigger", "thing", "-m", "any", "--base-url", self._provider.url)
 
     def build(self) -> Step:
         """The same in CI: a clean machine, and a ledger that is committed."""
@@ -157,10 +184,21 @@ class Desk:
             **variables,
         }
         before = len(self._provider.requests)
-        arguments = ["eval", *words, "--require", "helps", "--json"]
+        triggers = words[0] == "trigger"
+        arguments = [*words, "--json"] if triggers else ["eval", *words, "--require", "helps", "--json"]
         with patch.dict(os.environ, environment, clear=True), chdir(self.folder), redirect_stdout(StringIO()) as out:
             code = app.main(arguments, standalone_mode=False, prog_name="upskill")
         evaluation = json.loads(out.getvalue())
+        if triggers:
+            verdict = evaluation["scores"][0]["verdict"]
+            return Step(
+                verdict="helps" if verdict == "triggers well" else verdict,
+                sentence=evaluation["sentence"],
+                run=evaluation["run"],
+                text="\n".join(f"note: {note}" for note in evaluation["notes"]),
+                calls=len(self._provider.requests) - before,
+                code=int(code or 0),
+            )
         (student,) = evaluation["students"]
         lost = [f"{arm['lost']} {name}" for name, arm in student["arms"].items() if arm["lost"]]
         return Step(
@@ -243,6 +281,69 @@ def idle_edits(folder: Path, seed: int, *, builds: int = EDITS) -> Sequence[Step
     return steps
 
 
+def other_settings(folder: Path, seed: int) -> Sequence[Step]:
+    """The same command with another length of answers each time, as if it were a first look."""
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        return [desk.eval(UPSKILL_MAX_OUTPUT_TOKENS=str(100 + nth)) for nth in range(RESTARTS)]
+
+
+def other_words(folder: Path, seed: int) -> Sequence[Step]:
+    """The same with a sentence more in every prompt."""
+    steps = []
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        for nth in range(RESTARTS):
+            more = f" Answer {nth}." if nth else ""
+            asked = [_QUESTION.format(n=n) + more for n in range(CASES)]
+            desk.write_cases(
+                cases=[{"id": str(n), "input": asked[n], "expected": {"equals": "yes"}} for n in range(CASES)]
+            )
+            steps.append(desk.eval())
+    return steps
+
+
+def other_cases(folder: Path, seed: int) -> Sequence[Step]:
+    """The same with other cases each time."""
+    steps = []
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        for nth in range(RESTARTS):
+            numbers = range(CASES * nth, CASES * nth + CASES)
+            cases = [{"id": str(n), "input": f"Question {n}?", "expected": {"equals": "yes"}} for n in numbers]
+            desk.write_cases(cases)
+            steps.append(desk.eval())
+    return steps
+
+
+def loosened_checks(folder: Path, seed: int) -> Sequence[Step]:
+    """The checks of the cases that lost most pass everything; typed again, then asked again."""
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        first = desk.eval()
+        desk.loosen_worst_checks(first.run)
+        return [first, desk.eval(), desk.eval("--fresh")]
+
+
+def new_descriptions(folder: Path, seed: int) -> Sequence[Step]:
+    """One description after the other on the same prompts; each loads as often as is just too little."""
+    asked = [{"id": str(n), "prompt": f"Request {n}?", "should_load": n < PROMPTS} for n in range(2 * PROMPTS)]
+    draw, steps = random.Random(seed), []
+
+    def route(request: ReceivedRequest) -> Behaviour:
+        messages = request.body["messages"]
+        if any(message["role"] == "assistant" for message in messages):
+            return Behaviour(text="done")
+        number = int(re.findall(r"Request (\d+)\?", str(messages[1]["content"]))[0])
+        path = re.findall(r"\(([^()]*SKILL\.md)\)", request.system)[0]
+        loads = draw.random() < (0.75 if number < PROMPTS else 0.25)
+        return tool_call(request, "shell", command=f"cat {path}" if loads else "ls")
+
+    with _desk(folder, route, seed=seed) as desk:
+        (folder / "thing" / "evals").mkdir()
+        (folder / "thing" / "evals" / "triggers.json").write_text(json.dumps(asked))
+        for nth in range(DESCRIPTIONS):
+            desk.write_skill("Say yes.", description=f"For measurements, in words {nth}.")
+            steps.append(desk.trigger())
+    return steps
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """One attack, how often it is tried, and which line should say that it was found out."""
@@ -260,8 +361,13 @@ ROWS: Mapping[str, Row] = {
     "dropped pairs, then `--resume` twice": Row(attack=dropped_pairs_then_resume, line=LOST),
     "dropped pairs, `--runs 3` typed three times": Row(attack=dropped_pairs_typed_again, line=LOST),
     "four worst cases deleted, typed again": Row(attack=deleted_cases, line=FEWER),
+    f"{RESTARTS} other settings": Row(attack=other_settings, count=20, line=AGAIN),
+    f"{RESTARTS} other wordings": Row(attack=other_words, count=20, line=AGAIN),
+    f"{RESTARTS} other sets of cases": Row(attack=other_cases, count=20, line=AGAIN),
+    "worst checks loosened, typed again, then `--fresh`": Row(attack=loosened_checks, count=20, line=CHANGED),
+    f"{DESCRIPTIONS} descriptions on the same prompts": Row(attack=new_descriptions, count=20, line=AGAIN),
     f"{BUILDS} builds, nothing changed": Row(attack=unchanged_gate, count=5, line=UNCHANGED),
-    f"{EDITS} builds, an idle edit before each": Row(attack=idle_edits, count=20, line=VERSION),
+    f"{EDITS} builds, an idle edit before each": Row(attack=idle_edits, count=20, line=AGAIN),
 }
 
 
@@ -299,7 +405,8 @@ answers with the skill break off, without retries. Caching model: always the sam
 
 "Helps" is about new cases, and only that meets `--require helps`; "here" is `helps` on these cases. Both are given for
 any command / the last one; the other columns are for the last one. "Reported": how often the output names the lost
-answers, the copies or the removed cases.
+answers, the copies, the removed cases, the changed checks or the earlier looks. Of descriptions, "helps" is
+`triggers well`.
 
 | attack | evaluations | helps | here | undecided | no verdict | other | reported |
 |---|---|---|---|---|---|---|---|"""

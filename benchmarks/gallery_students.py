@@ -3,6 +3,7 @@
     python -m benchmarks.gallery_students                          SmolLM2, the knowledge cases of all skills
     python -m benchmarks.gallery_students --model 1.5b             Qwen2.5-Coder (`make models`)
     python -m benchmarks.gallery_students --model 1.5b --level executable github-actions
+    python -m benchmarks.gallery_students --recompute              the results of all runs anew, from their answers
 
 Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; the evidence of a skill is
 written beside it. Cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes
@@ -23,6 +24,9 @@ from tools.gallery import GALLERY, KNOWLEDGE, ROOT, level_files, skill_names
 from tools.gallery_page import PAGE, RUNS, page
 from tools.local_model import served_model
 from tools.models import MODELS
+
+from upskill.evaluation.regrade import regrade
+from upskill.report.json_report import evaluation_json
 
 PUBLISHED = GALLERY / "gpu-kernels" / "evals" / "published-facts"
 TARNCTL = ROOT / "examples" / "tarnctl"
@@ -47,7 +51,13 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--level", default=KNOWLEDGE)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--recompute", action="store_true")
     flags = parser.parse_args(words)
+    if flags.recompute:
+        for name in flags.skills or [path.name for path in sorted(RUNS.iterdir())]:
+            _recompute(name)
+        PAGE.write_text(page(), encoding="utf-8")
+        return 0
     with served_model(flags.port, cache=True, size=None if flags.model == SMOLLM2 else flags.model) as url:
         for name in flags.skills or [TARNCTL.name, *skill_names()]:
             skill = TARNCTL if name == TARNCTL.name else GALLERY / name
@@ -82,6 +92,17 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     for path in runs.glob("*/run.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
     return True
+
+
+def _recompute(name: str) -> None:
+    """Conclude again from the answers of each run of a skill, which asks no model, and write its evidence."""
+    for path in sorted((RUNS / name).glob("*/run.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        again = regrade(path.parent, case_file=path.parent / record["case_source"])
+        record["results"]["students"] = evaluation_json(again)["students"]
+        path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if name in skill_names():
+        _upskill("evidence", str((GALLERY / name).relative_to(ROOT)), runs=RUNS / name)
 
 
 def _is_of(path: Path, model: str, *, knows: bool) -> bool:

@@ -23,7 +23,7 @@ from upskill.core.nouns.look import Look
 from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.runs.look_ledger import LookLedger
-from upskill.core.runs.records import HELD_OUT, RunRecord, named_run, read_run
+from upskill.core.runs.records import HELD_OUT, RunRecord, read_run
 from upskill.core.runs.run_folders import name_of_run
 from upskill.core.runs.run_summaries import runs_in, summarise_run
 from upskill.core.skills.skills import read_skill
@@ -160,7 +160,7 @@ class _Reader:
         student, others = report.student, record.others
         cases = tuple(sorted(case.digest for case in record.cases))
         from_generate = name_of_run(folder) != folder.resolve().name
-        uses = Counter(self.uses[case] for case in cases if case in self.uses)
+        uses, terms = Counter(self.uses[case] for case in cases if case in self.uses), record.looks.get(student.name)
         return EvidenceResult(
             report=public_report(report, harness=record.harness),
             own_server=student.endpoint is not None or student.model.startswith(_CUSTOM),
@@ -173,8 +173,8 @@ class _Reader:
             against=record.previous_digest or "baseline",
             design=record.design,
             repeats=record.repeats,
-            look=self._look(folder, student.name),
-            level=terms.level if (terms := record.looks.get(student.name)) is not None else None,
+            look=None if terms is None else 1 + len(report.looks),
+            level=None if terms is None else terms.level,
             cases=cases,
             own_cases=from_generate or _is_below(record.case_source, record.skill_source),
             uses={"held-out": len(cases)} if from_generate else dict(sorted(uses.items())),
@@ -183,15 +183,6 @@ class _Reader:
             versions={_public(name): _public(version) for name, version in sorted(record.versions.items())},
             finished_at=_public(record.finished_at or record.started_at),
         )
-
-    def _look(self, folder: Path, student: str) -> int | None:
-        """Which look at these cases it was; `None` where the ledger has none of this run."""
-        name = Path(named_run(str(folder.resolve()))).name
-        mine = next((look for look in self.looks if look.is_of(name) and look.student == student), None)
-        if mine is None:
-            return None
-        earlier = statistics.lineage((look for look in self.looks if look.at < mine.at), statistics.taken_again(mine))
-        return 1 + sum(not look.claims_nothing for look in earlier)
 
     def missing_looks(self) -> tuple[MissingLook, ...]:
         """The looks at this version that no run here is of."""
@@ -258,6 +249,7 @@ def public_report(report: StudentReport, *, harness: str) -> StudentReport:
         spent=None,
         answered_by=tuple(map(_public_name, report.answered_by)),
         loads=None if loads is None else replace(loads, instead=()),
+        looks=tuple(replace(look, run=Path(look.run).name) for look in report.looks),
     )
     return _REPORT.validate_python(_public_value(_REPORT.dump_python(shown)))
 

@@ -13,8 +13,10 @@ from share.made_evidence import REPORT
 from upskill.core.cases.files import read_skill_cases
 from upskill.core.nouns import Interval, Price, Student
 from upskill.core.nouns.lift import Loads
-from upskill.core.nouns.look import Look, SeenCase, SeenPair, sketch_of
+from upskill.core.nouns.look import EarlierLook, Look, LookTerms, SeenCase, SeenPair, sketch_of
 from upskill.core.runs.look_ledger import LookLedger
+from upskill.core.runs.records import read_run
+from upskill.core.runs.run_folders import RunFolder
 from upskill.core.skills.skills import read_skill
 from upskill.share.evidence import evidence_from, evidence_text
 from upskill.share.gather import NothingMeasured, gather, public_report, require_results
@@ -182,9 +184,26 @@ def test_neither_paths_nor_addresses_of_this_machine_are_in_evidence(skill: Path
     assert not only_scripts.is_shown
 
 
-def test_the_ledger_says_which_look_it_was_and_names_looks_whose_run_is_gone(
-    skill: Path, runs: Path, tmp_path: Path
-) -> None:
+def test_a_result_says_which_look_it_was_without_the_folder_of_an_earlier_one(skill: Path, runs: Path) -> None:
+    run = measured_run(runs, "r2", skill, passed=ALL, passed_without=NONE)
+    assert [one.look for one in gather(skill, runs_dir=runs, ledger=None).evidence.results] == [None], "nobody counted"
+    record = read_run(run)
+    before = EarlierLook(
+        at="2026-11-14T12:00:00+00:00",
+        run="/home/me/runs/r1",
+        relation="other version",
+        cases=8,
+        level=0.025,
+        verdict="undecided",
+    )
+    terms = LookTerms(level=0.025, earlier=(before,))
+    RunFolder(path=run).write_record(replace(record, looks={"haiku": terms}))
+    (result,) = gather(skill, runs_dir=runs, ledger=None).evidence.results
+    assert result.look == 2
+    assert [one.run for one in result.report.looks] == ["r1"]
+
+
+def test_the_ledger_names_looks_whose_run_is_gone(skill: Path, runs: Path, tmp_path: Path) -> None:
     run = measured_run(runs, "r2", skill, passed=ALL, passed_without=NONE)
     found = read_skill(skill)
     pairs = (SeenPair("a", "b", True, False),)
@@ -208,16 +227,14 @@ def test_the_ledger_says_which_look_it_was_and_names_looks_whose_run_is_gone(
         sentence="undecided",
         report=report | {"verdict": "undecided", "claim": None},
     )
-    earlier = replace(mine, at="2026-11-14T12:00:00+00:00", run="runs/r1", version="e" * 64)
     deleted = replace(mine, at="2026-11-16T12:00:00+00:00", run="runs/r3", verdict="hurts", claim="these cases")
     lift = {**report["lifts"][0], "mean": -0.25, "these_cases": [-0.4, -0.1], "cases_like_these": [-0.5, 0.05]}
     deleted = replace(deleted, report=report | {"verdict": "hurts", "claim": "these cases", "lifts": [lift]})
     ledger = LookLedger(tmp_path / "looks.jsonl")
-    for look in (mine, earlier, deleted):
+    for look in (mine, deleted):
         ledger.append(look)
     gathered = gather(skill, runs_dir=runs, ledger=ledger.path)
     evidence = gathered.evidence
-    assert [one.look for one in evidence.results] == [2], gathered.notes
     assert [(one.verdict, one.at[:10]) for one in evidence.missing_looks] == [("hurts", "2026-11-16")]
     assert evidence.worst_verdict == "hurts"
     assert evidence_from(evidence_text(evidence).encode()) == evidence
