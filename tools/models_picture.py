@@ -1,8 +1,9 @@
-"""Draws what skills did for three real models, for the page of the gallery.
+"""Draws what skills did for three real models, for the first pages and that of the gallery.
 
-`python -m tools.models_picture` writes it from the runs in `gallery/measured`.
+`python -m tools.models_picture` writes it from the runs in `gallery/measured`, and into the pages what it shows.
 """
 
+import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -11,7 +12,10 @@ from tools.gallery import KNOWLEDGE
 from tools.gallery_page import MODELS, Found, found
 from upskill.report.dumbbell import DARK, LIGHT, verdict_colour
 
-PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "real-models.svg"
+ROOT = Path(__file__).parent.parent
+PICTURE = ROOT / "docs" / "assets" / "real-models.svg"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "README.md", ROOT / "gallery" / "README.md")
+_ON_A_PAGE = re.compile(rf"!\[[^]]*\](?=\([./\w]*{PICTURE.name}\))")
 WIDTH, NAMES, PANEL, SCALE, ROW, TOP = 960, 190, 256, 140, 30, 54
 """Of the drawing, its column of names, a model's panel, the scale in it, a row and the head, in pixels."""
 LEFT_OUT = ("published-facts",)
@@ -90,5 +94,12 @@ def _cell(run: Found | None, x: int, y: int) -> Iterator[str]:
     yield f'<text class="s" x="{x + SCALE + 14}" y="{y + 4}">{run.before:.0%} → {run.after:.0%}</text>'
 
 
+def with_caption(text: str) -> str:
+    """A page that says in words what the picture on it shows."""
+    return _ON_A_PAGE.sub(f"![{caption()}]", text)
+
+
 if __name__ == "__main__":
     PICTURE.write_text(picture(), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(with_caption(page.read_text(encoding="utf-8")), encoding="utf-8")
