@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
@@ -142,11 +143,16 @@ class SeenCase:
         """Whether both ask the same: in the same words, or in mostly the same words with the same checks."""
         if self.key == other.key:
             return True
-        mine, theirs = frozenset(self.words), frozenset(other.words)
-        shared = len(mine & theirs)
-        if self.checks != other.checks:
-            return bool(mine) and mine == theirs
-        return bool(mine and theirs) and shared >= SAME_WORDS * min(len(mine), len(theirs))
+        if self.checks != other.checks or not (self.words and other.words):
+            return bool(self.words) and self.words == other.words
+        mine, theirs = _set_of(self.words), _set_of(other.words)
+        return len(mine & theirs) >= SAME_WORDS * min(len(mine), len(theirs))
+
+
+@lru_cache(maxsize=10_000)
+def _set_of(words: tuple[str, ...]) -> frozenset[str]:
+    """Words as a set; each case is compared with every other one."""
+    return frozenset(words)
 
 
 Asked = Literal["lift", "loads", "loads among others"]

@@ -269,12 +269,13 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
     tested = [look for look in mine if not look.claims_nothing]
     while tested and _continues(tested[-1], coming, present):
         tested.pop()
-    earlier = tuple(_earlier(look, coming) for look in tested)
+    seen = [_has_seen(look, coming.questions) for look in tested]
+    earlier = tuple(_earlier(look, coming, seen=each) for look, each in zip(tested, seen, strict=True))
     prior = _pooled(mine, coming, present)
     # A version pays for those after it by what is claimed of them: who asks for a lift must have shown that lift.
     helped = len({look.version for look in tested if look.showed(coming.min_lift)})
     # Whether the cases are new is known before they are asked, so the level may depend on it.
-    new = any(one.relation == "pooled" for one in earlier) and not any(_has_seen(look, coming) for look in tested)
+    new = any(one.relation == "pooled" for one in earlier) and not any(seen)
     level = level_of_look([look.level for look in tested], helped=helped, on_new_cases=new)
     here = _on_these_cases(mine, coming)
     regraded = len({case.key for look in here for case in look.cases if _is_regraded(case, coming, present)})
@@ -301,18 +302,18 @@ def _is_same_experiment(look: Look, coming: NextLook) -> bool:
     )
 
 
-def _has_seen(look: Look, coming: NextLook) -> bool:
+def _has_seen(look: Look, questions: Sequence[SeenCase]) -> bool:
     """Whether an earlier look asked one of these cases, perhaps in other words."""
-    return any(case.asks_like(question) for case in look.cases for question in coming.questions)
+    return any(case.asks_like(question) for case in look.cases for question in questions)
 
 
-def _earlier(look: Look, coming: NextLook) -> EarlierLook:
+def _earlier(look: Look, coming: NextLook, *, seen: bool) -> EarlierLook:
     relation: Relation = "pooled"
     if look.version != coming.version:
         relation = "other version"
     elif not _is_same_experiment(look, coming):
         relation = "other settings"
-    elif _has_seen(look, coming):
+    elif seen:
         relation = "same cases"
     cases, verdict = len(look.cases), look.verdict
     return EarlierLook(at=look.at, run=look.run, relation=relation, cases=cases, level=look.level, verdict=verdict)
