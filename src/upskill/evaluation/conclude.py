@@ -30,7 +30,7 @@ from upskill.core.nouns import (
     TrialPlan,
     harness_info,
 )
-from upskill.core.nouns.look import LookTerms, end_by_design, reason_to_stop
+from upskill.core.nouns.look import CUT_SHORT, LookTerms, end_by_design, reason_to_stop
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
 from upskill.core.runs.trial_log import collector_paused
@@ -223,7 +223,16 @@ def without_claim(report: StudentReport) -> StudentReport:
         return report
     figures = report.sentence.partition(": ")[2]
     sentence = f"undecided: the checks changed after the answers were seen; by the new ones {figures}"
-    return replace(report, verdict="undecided", claim=None, clears=None, holds_among=None, sentence=sentence)
+    return replace(
+        report,
+        verdict="undecided",
+        claim=None,
+        stopped=None if report.stopped is None else "checks changed",
+        end=report.end if report.end in CUT_SHORT else "checks changed",
+        clears=None,
+        holds_among=None,
+        sentence=sentence,
+    )
 
 
 def _has_run_all(finished: list[Trial], *, arms: Collection[Arm], turns: int) -> bool:

@@ -84,6 +84,7 @@ REASONS = {
     "futile": "more repeats were unlikely to decide it",
     "copies": "repeats returned the same answers, so each case counts once",
     "regraded": "the original run stopped there",
+    "checks changed": "the checks changed after the answers were seen",
     "judge": "the grades were clear, but the judge's errors leave it open",
     "cap": "the plan was complete",
     "budget": "the budget was reached",

@@ -123,8 +123,11 @@ def _cases_in_doubt(evaluation: Evaluation) -> bool:
 
 
 def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
-    """More repeats while they still narrow the interval; more cases once they hardly do, or where there are too few."""
+    """New answers where the checks changed; more repeats while they still narrow the interval; more cases once they
+    hardly do, or where there are too few."""
     undecided = [report for report in evaluation.students if report.verdict == "undecided"]
+    if any(report.end == "checks changed" for report in undecided):
+        return NextStep("ask again, and grade with these checks", f"{_eval(evaluation, asked, {'undecided'})} --fresh")
     done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
     few = any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided)
     counted_once = evaluation.design == "fixed" and evaluation.repeats >= ENOUGH_REPEATS and done <= 1

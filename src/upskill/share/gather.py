@@ -19,7 +19,7 @@ from upskill import __version__
 from upskill.core import statistics
 from upskill.core.cases.files import read_skill_cases
 from upskill.core.nouns import StudentReport, Verdict, digest_of
-from upskill.core.nouns.look import Look
+from upskill.core.nouns.look import CUT_SHORT, Look
 from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.runs.look_ledger import LookLedger
@@ -148,7 +148,7 @@ class _Reader:
         self.seen.add((folder.resolve().name, name))
         if report.verdict is None or report.compared[0] not in _MEASURED:
             return
-        if report.end in ("interrupted", "endpoint down", "cap reached"):
+        if report.end in CUT_SHORT:
             self._leave_out(folder, f"{_public_name(name)}: not finished ({report.end})")
             return
         result = self._result(folder, record, report)

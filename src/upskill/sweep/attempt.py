@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Evaluation, PlannedTrial, Scored, StudentReport, Trial
+from upskill.core.nouns.look import CUT_SHORT
 from upskill.core.nouns.skill import RUN_FILE
 from upskill.core.nouns.text import on_one_line
 from upskill.core.nouns.trial import TrialKey
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 
 
 _ROUNDING = 1e-6
-_CUT_SHORT = frozenset({"cap reached", "endpoint down", "interrupted"})
 
 
 def run_attempt(text: str) -> str:
@@ -297,7 +297,7 @@ def _why_no_result(evaluation: Evaluation) -> str | None:
         return "interrupted"
     for report in evaluation.students:
         name = report.student.name
-        if report.end in _CUT_SHORT:
+        if report.end in CUT_SHORT:
             return on_one_line(f"{name}: {_cut_short(evaluation, report)}")
         if report.verdict in (None, "invalid"):
             return on_one_line(f"{name}: invalid: {report.sentence}")

@@ -11,6 +11,7 @@ from upskill.core.runs.records import read_run
 from upskill.errors import UsageError
 from upskill.evaluation.regrade import regrade
 from upskill.evaluation.resume import resume
+from upskill.report.next_step import next_step
 
 
 def test_pairs_that_were_lost_do_not_end_the_replay(skill: Make, run_at: Any) -> None:
@@ -62,6 +63,8 @@ def test_checks_that_were_loosened_after_the_answers_claim_nothing(skill: Make, 
     assert (report.verdict, report.claim, report.lifts[0].mean) == ("undecided", None, 1)
     seen = "undecided: the checks changed after the answers were seen; by the new ones +100 points (95% CI "
     assert report.sentence.startswith(seen)
+    assert report.end == "checks changed"
+    assert next_step(again, skill="skills/thing").command.endswith(" --fresh")
     changed, nothing = again.notes[:2]
     assert changed.endswith("8 of 16 grades changed (with the skill 8 now pass)")
     assert nothing == (

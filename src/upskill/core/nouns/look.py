@@ -21,7 +21,9 @@ from upskill.core.nouns.skill import Skill
 from upskill.core.nouns.text import count, digest_of
 from upskill.core.nouns.trial import Trial
 
-DesignEnd = Literal["decided", "no difference", "min lift", "withdrawn", "futile", "copies", "judge", "regraded"]
+DesignEnd = Literal[
+    "decided", "no difference", "min lift", "withdrawn", "futile", "copies", "judge", "regraded", "checks changed"
+]
 StudentEnd = DesignEnd | Literal["plan finished", "cap reached", "endpoint down", "interrupted"]
 """Why no more answers of one model were asked for. docs/reference/json.md explains each value."""
 
@@ -109,7 +111,8 @@ SAME_WORDS = 0.8
 """Two cases with the same checks ask the same where so much of the shorter prompt is in both."""
 _SHORT, _SHORT_WORD = 16, 8
 _WORD = re.compile(r"\w+")
-_UNFINISHED: frozenset[StudentEnd] = frozenset({"interrupted", "endpoint down", "cap reached"})
+CUT_SHORT: frozenset[StudentEnd] = frozenset({"interrupted", "endpoint down", "cap reached"})
+"""The ends of a run that may be resumed."""
 
 
 class SeenPair(NamedTuple):
@@ -212,7 +215,7 @@ class Look:
     @property
     def unfinished(self) -> bool:
         """Whether a person, a cap or an outage ended it: then asking again continues it."""
-        return self.end in _UNFINISHED
+        return self.end in CUT_SHORT
 
     @property
     def spoilt(self) -> bool:
