@@ -113,7 +113,7 @@ class Provider:
         self._tokenizer = tokenizer
         self._port = port
         self._window = window
-        self._lists = {"id": lists} if weights is None else {"id": lists, "root": weights}
+        self._lists = {"id": lists} if weights is None else {"id": lists, "digest": weights}
         self.requests: list[ReceivedRequest] = []
         self.keep_requests = True
         self._count = 0

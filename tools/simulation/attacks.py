@@ -9,7 +9,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cache, partial
 
 from tools.simulation.populations import Rates, generator
@@ -27,7 +26,6 @@ POPULATIONS = ("B55", "half", "het", "skew")
 """Cases without any lift in the mean."""
 BREAKAGE = ("break", "break05")
 """Rare breakage: most cases gain a little, few are broken."""
-_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 MOST_TRIES = 3
 """How often one command runs a pair that could not be scored."""
 
@@ -97,7 +95,7 @@ class Person:
         looks = [look for look, _ in self._looks]
         if fresh:
             self._stored.clear()
-        elif (known := recorded_look(looks, coming, unknown_after=_LONG_AGO)) is not None:
+        elif (known := recorded_look(looks, coming)) is not None:
             return next(judgement for look, judgement in self._looks if look is known)
         present = {self._instance(*key) for key in self._stored if key[1] in chosen}
         terms = look_terms(looks, coming, present=present)

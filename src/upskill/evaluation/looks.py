@@ -118,7 +118,7 @@ def next_look(prepared: PreparedEvaluation, student: Student, *, ledger: Path) -
     return statistics.NextLook(
         student=student.name,
         model=model_key(student, weights=served.weights or served.only),
-        kind=kind_key(student, harness=harness.version, conditions=conditions, known=served.weights is not None),
+        kind=kind_key(student, harness=harness.version, conditions=conditions, known=served.is_known),
         served=None if served.fingerprint is None else digest_of(served.fingerprint)[:16],
         skill=prepared.experiment.skill.name,
         place=digest_of(relpath(prepared.order.skill.resolve(), ledger.parent.resolve()))[:16],

@@ -5,13 +5,13 @@ For `upskill trigger`, and for `generate` where it revises a description. Writes
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from upskill.core.models import MeteredClient
-from upskill.core.nouns import Errored, RunEnd, Scored, Skill, Student, Trial, digest_of
+from upskill.core.nouns import Errored, RunEnd, Scored, Skill, Trial, digest_of
 from upskill.core.nouns.harness import HARNESSES, choose_harness, harness_info
 from upskill.core.nouns.lift import Verdict
 from upskill.core.nouns.look import Asked, LookTerms, sketch_of_text
@@ -263,18 +263,12 @@ def _measure(
     notes = tuple(map(clean, (*end_notes(end, endpoints), *seen, *found.notes, *unread)))
     status: Status = "interrupted" if end.interrupted else "finished"
     folder.write_record(replace(record, status=status, finished_at=now(), end=end, notes=notes))
-    return MeasuredTriggering(
-        scores=_scores(
-            whole,
-            company,
-            part,
-            mine,
-            {} if looks is None else looks.levels(company, part, again=found.reused == len(plan)),
-        ),
-        end=end,
-        reused=found.reused,
-        notes=notes,
-    )
+    score = partial(_scores, whole, company, part, mine)
+    scores: tuple[TriggerScore, ...] = score({})
+    told: tuple[str, ...] = ()
+    if looks is not None:
+        scores, told = looks.scored(company, part, score, again=found.reused == len(plan))
+    return MeasuredTriggering(scores=scores, end=end, reused=found.reused, notes=(*told, *notes))
 
 
 def _scores(
@@ -331,62 +325,59 @@ _VERDICTS: Mapping[TriggerVerdict, Verdict] = {
 }
 
 
-_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-
-
 class TriggerLooks:
     """Looks at descriptions in the ledger: one that is measured again on known prompts is tested more strictly."""
 
-    def __init__(self, ledger: LookLedger, settings: Settings) -> None:
-        self._ledger, self._settings = ledger, settings
-        self._known: set[tuple[Company, str]] = set()
-        self._notes: dict[str, None] = {}
+    def __init__(self, ledger: LookLedger, settings: Settings, *, run: str) -> None:
+        self._ledger, self._settings, self._run = ledger, settings, run
 
-    def levels(self, company: Company, part: PreparedEvaluation, *, again: bool) -> dict[str, float]:
-        """By student, the level that the looks leave which have ended by now.
+    def scored(
+        self,
+        company: Company,
+        part: PreparedEvaluation,
+        score: Callable[[Mapping[str, float]], tuple[TriggerScore, ...]],
+        *,
+        again: bool,
+    ) -> tuple[tuple[TriggerScore, ...], tuple[str, ...]]:
+        """The scores at the levels that earlier looks leave, by student, and what a person is told of those looks.
 
-        `again`: every answer was there before. The same description on the same prompts is then the same look.
+        A look is added for each score with a verdict. `again`: every answer was there before. The same description on
+        the same prompts is then the same look.
         """
-        looks, found = self._ledger.read(), {}
-        for student, coming in self._coming(company, part):
-            same = recorded_look(looks, coming, unknown_after=_LONG_AGO) if again else None
-            found[student.name] = look_terms(looks, coming) if same is None else LookTerms(level=same.level)
-            if same is not None:
-                self._known.add((company, student.name))
-        self._notes |= dict.fromkeys(look_notes(found))
-        return {name: terms.level for name, terms in found.items()}
-
-    def keep(self, prepared: PreparedTriggering, scores: Iterable[TriggerScore], *, run: str) -> tuple[str, ...]:
-        """Add a look for each score that has a verdict; returns what a person is told of the looks before these."""
-        said = {(score.company, score.student): score for score in scores if score.verdict in _VERDICTS}
-        for company, part in prepared.parts:
-            for student, coming in self._coming(company, part):
-                score = said.get((company, student.name))
-                if score is not None and (company, student.name) not in self._known:
-                    verdict = _VERDICTS[score.verdict]
-                    look = coming.taken(
+        with self._ledger.alone():
+            looks, coming = self._ledger.read(), dict(self._coming(company, part))
+            same = {name: recorded_look(looks, one) if again else None for name, one in coming.items()}
+            terms = {
+                name: look_terms(looks, coming[name]) if look is None else LookTerms(level=look.level)
+                for name, look in same.items()
+            }
+            scores = score({name: one.level for name, one in terms.items()})
+            for one in scores:
+                if one.verdict in _VERDICTS and one.student in coming and same[one.student] is None:
+                    verdict = _VERDICTS[one.verdict]
+                    taken = coming[one.student].taken(
                         at=now(),
-                        run=run,
-                        cases=coming.questions,
-                        level=1 - FIRST_LEVEL - score.confidence,
+                        run=self._run,
+                        cases=coming[one.student].questions,
+                        level=terms[one.student].level,
                         verdict=verdict,
                         claim=None if verdict == "undecided" else "cases like these",
-                        sentence=score.verdict,
+                        sentence=one.verdict,
                     )
-                    self._ledger.append(look)
-        return (*self._ledger.notes, *self._notes)
+                    self._ledger.append(taken)
+        return scores, (*self._ledger.notes, *look_notes(terms))
 
-    def _coming(self, company: Company, part: PreparedEvaluation) -> Iterator[tuple[Student, NextLook]]:
+    def _coming(self, company: Company, part: PreparedEvaluation) -> Iterator[tuple[str, NextLook]]:
         description = part.experiment.skill.description
         counted = counted_students(part.experiment.endpoints, self._settings)
         for student in part.experiment.plan.students:
             if student.name in counted:
                 coming = next_look(part, student, ledger=self._ledger.path)
                 version, sketch = digest_of(description), sketch_of_text(description)
-                yield student, replace(coming, asked=_ASKED[company], version=version, sketch=sketch)
+                yield student.name, replace(coming, asked=_ASKED[company], version=version, sketch=sketch)
 
 
-def trigger_looks(prepared: PreparedTriggering, settings: Settings) -> TriggerLooks | None:
+def trigger_looks(prepared: PreparedTriggering, settings: Settings, *, run: str) -> TriggerLooks | None:
     """The looks at descriptions; `None` where scripts answer and no ledger is named."""
     ledger = open_ledger(settings, compared=True, scripted=prepared.parts[0][1].experiment.is_scripted)
-    return None if ledger is None else TriggerLooks(ledger, settings)
+    return None if ledger is None else TriggerLooks(ledger, settings, run=run)

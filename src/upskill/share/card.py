@@ -171,7 +171,7 @@ def _basis(one: EvidenceResult) -> Iterator[str]:
         yield f"loaded in {one.report.loads.rate:.0%} of answers"
     yield from _counts(one)
     if one.look is not None:
-        yield f"look {one.look} at these cases"
+        yield f"look {one.look} at this skill with this model"
     if one.other_looks:
         yield f"other looks at the same cases: {_counted(one.other_looks)}"
     if one.judge is not None:

@@ -100,7 +100,7 @@ class EvidenceResult:
     design: Design
     repeats: int
     look: int | None = None
-    """Which look at these cases this was, by the ledger; `None` where no ledger knows."""
+    """Which look at this skill with this model it was; `None` where looks were not counted."""
     level: float | None = None
     """The one-sided error level of this look; later looks have a smaller one."""
     other_looks: Mapping[Verdict, int] = field(default_factory=dict)

@@ -132,7 +132,9 @@ class _Attempt:
             run.trials.path, keep=self._keep_trials, begin=self._begin, counts_all=self._plan.runs is not None
         )
 
-        half: Half | None = None if not self._plan.confirm else "first" if self._job.confirms is None else "second"
+        half: Half | None = None
+        if self._plan.confirm:
+            half = "first" if self._job.confirms is None else "second"
         order = EvaluationOrder(skill=skill, case_file=case_file, repeats=self._plan.runs, fresh=True, half=half)
         prepared = prepare(order, settings.values, progress=progress)
         self._require_planned(prepared)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from upskill.core.checks.shell_commands import SHELLS, program_and_arguments, script_of
 from upskill.core.shell import Document, Operator, Token, Word, tokens_of
+from upskill.core.shell_commands import SHELLS, program_and_arguments, script_of
 
 _LONGEST = 4_000
 _DEEPEST = 3

@@ -185,8 +185,8 @@ def trigger(
     if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run and nothing was spent")
     runs_dir = settings.place("runs_dir")
-    looks = trigger_looks(prepared, settings.values)
     folder = new_folder(runs_dir, f"trigger-{prepared.skill.name}")
+    run = relative(folder, Path.cwd())
     keep_text(folder / PROMPTS_FILE, triggers_text(prepared.prompts))
     record = _first_record(order, prepared, settings, folder)
     _keep(folder, record)
@@ -199,15 +199,13 @@ def trigger(
                 client=client,
                 folder_of=lambda company: run_folder_at(folder / "trials" / company),
                 progress=progress,
-                looks=looks,
+                looks=trigger_looks(prepared, settings.values, run=run),
             )
     except BaseException as error:
         status: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         with suppress(EngineError):  # what happened matters more than that it could not be recorded
             _keep(folder, replace(record, status=status, finished_at=now()))
         raise
-    run = relative(folder, Path.cwd())
-    kept = () if looks is None or measured.end.interrupted else looks.keep(prepared, measured.scores, run=run)
     result = TriggerResult(
         skill=prepared.skill.name,
         skill_digest=prepared.skill.digest,
@@ -218,7 +216,7 @@ def trigger(
         bought=replace(purchase_since(client.spent, before), reused=measured.reused),
         interrupted=measured.end.interrupted,
         run=run,
-        notes=(*kept, *prepared.notes, *measured.notes),
+        notes=(*prepared.notes, *measured.notes),
     )
     status = "interrupted" if result.interrupted else "finished"
     _keep(folder, replace(record, status=status, finished_at=now(), notes=result.notes, results=trigger_json(result)))

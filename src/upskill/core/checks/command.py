@@ -14,11 +14,11 @@ from fnmatch import fnmatchcase
 
 from upskill.core.checks.answer_files import AnswerFiles, answer_files_of
 from upskill.core.checks.kind import CheckOutcome, Need, ObjectKind, Submission, type_name, unknown_keys
-from upskill.core.checks.shell_commands import simple_commands
 from upskill.core.nouns import Files
 from upskill.core.nouns.answer_schemas import FILES, TEXTS, object_of
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.skill import folders_of, read_files
+from upskill.core.shell_commands import simple_commands
 from upskill.sandbox import CommandResult, FileRefused, Limits, Sandbox, SandboxGone, SandboxSpec
 
 SECONDS = 30.0

@@ -19,9 +19,9 @@ from upskill.core.checks.kind import (
     where,
 )
 from upskill.core.checks.regex import Regex, first_match
-from upskill.core.checks.shell_commands import SimpleCommand, simple_commands
 from upskill.core.nouns.answer import ToolCall, Trajectory
 from upskill.core.nouns.case import Json
+from upskill.core.shell_commands import SimpleCommand, simple_commands
 from upskill.sandbox import WORKSPACE
 
 MOST_SHOWN = 5

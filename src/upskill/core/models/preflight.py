@@ -21,6 +21,8 @@ SECONDS = 5.0
 MOST_BYTES = 10_000_000
 _STABLE_KEYS = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
 """What a server's listing says of a model and does not change from one request to the next."""
+_OF_THE_FILE = ("digest", "meta")
+"""What it says of the file itself: `root` is often the name once more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +36,8 @@ class ServedModel:
     """How many the model has, where the server says so (llama.cpp)."""
     weights: str | None = None
     """The same for one model on all servers and by all names, as far as the server tells."""
+    is_known: bool = False
+    """Whether the server describes the file that it serves, so that another one behind the name would be seen."""
     only: str | None = None
     """The fingerprint of the only model of its server, which answers to any name; `None` where there are more."""
     notes: tuple[str, ...] = ()
@@ -135,8 +139,7 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
         generation = properties.get("default_generation_settings")
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
     stable = {key: served[key] for key in _STABLE_KEYS if key in served}
-    if build := properties.get("build_info"):
-        stable["build"] = build
+    stable |= {key: properties[key] for key in ("build_info", "model_path") if key in properties}
     fingerprint = digest_of(stable) if stable else None
     is_alone = len(entries) == 1
     meta = served.get("meta")
@@ -145,6 +148,7 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
         parameters=_whole(meta.get("n_params")) if isinstance(meta, dict) else None,
         fingerprint=fingerprint,
         weights=_weights(served) if model in names or is_alone else None,
+        is_known=any(served.get(key) for key in _OF_THE_FILE),
         only=fingerprint if is_alone else None,
         notes=notes,
     )

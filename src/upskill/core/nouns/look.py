@@ -349,7 +349,7 @@ def model_key(student: Student, *, weights: str | None) -> str:
 def kind_key(student: Student, *, harness: str, conditions: Mapping[str, object], known: bool) -> str:
     """The digest of how a student is asked; `conditions` is whatever else changes its answers or grades.
 
-    Where its weights are not `known`, two ports may serve two models, so their answers do not belong together.
+    Where the served file is not `known`, two ports may serve two models, so their answers do not belong together.
     """
     asked = {"temperature": student.temperature, "max_output_tokens": student.max_output_tokens, "harness": harness}
     parts = urlsplit(student.endpoint or "")

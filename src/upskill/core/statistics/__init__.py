@@ -24,7 +24,6 @@ from upskill.core.statistics.looks import (
     look_terms,
     recorded_look,
     repeats_earlier,
-    taken_again,
     tallies_of,
 )
 from upskill.core.statistics.pairs import (

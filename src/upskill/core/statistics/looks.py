@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from upskill.core.nouns import Interval
@@ -182,28 +182,6 @@ class NextLook:
         )
 
 
-def taken_again(look: Look) -> NextLook:
-    """The same look as one that is about to be taken, to ask which looks belong to it."""
-    return NextLook(
-        student=look.student,
-        model=look.model,
-        kind=look.kind,
-        served=look.served,
-        asked=look.asked,
-        skill=look.skill,
-        place=look.place,
-        version=look.version,
-        sketch=look.sketch,
-        against=look.against,
-        design=look.design,
-        repeats=look.repeats,
-        min_lift=look.min_lift,
-        cases={case.key: (case.key, case.checks) for case in look.cases},
-        families={case.key: case.family for case in look.cases if case.family is not None},
-        words={case.key: case.words for case in look.cases},
-    )
-
-
 def lineage(looks: Iterable[Look], coming: NextLook) -> tuple[Look, ...]:
     """The looks with this model at versions of this skill, whatever their cases and settings were; oldest first.
 
@@ -240,10 +218,10 @@ def _on_these_cases(mine: Sequence[Look], coming: NextLook) -> list[Look]:
     return found[::-1]
 
 
-def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: datetime) -> Look | None:
+def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: datetime | None = None) -> Look | None:
     """The look that has answered this already; `None` where something has changed or it never came to its end.
 
-    Where nobody knows what was served, only a look after `unknown_after` answers.
+    Where nobody knows what was served, only a look after `unknown_after` answers, if that is given.
     """
     same = [
         look
@@ -258,9 +236,8 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
     # One without a verdict is asked again: a server that was ill may be well now.
     if not same or (last := max(same, key=lambda look: look.at)).unfinished or last.spoilt:
         return None
-    if last.served is None and datetime.fromisoformat(last.at) < unknown_after:
-        return None
-    return last
+    is_old = unknown_after is not None and datetime.fromisoformat(last.at) < unknown_after
+    return None if last.served is None and is_old else last
 
 
 def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[str] = frozenset()) -> LookTerms:
@@ -286,7 +263,7 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
 
 def _before_the_same(mine: tuple[Look, ...], coming: NextLook, present: Collection[str]) -> tuple[Look, ...]:
     """Those before a look that had the very answers that the next will have: the same look is not a second one."""
-    same = recorded_look(mine, coming, unknown_after=datetime.min.replace(tzinfo=UTC))
+    same = recorded_look(mine, coming)
     if same is None or not same.answers or not same.answers <= set(present):
         return mine
     return tuple(look for look in mine if look.at < same.at)

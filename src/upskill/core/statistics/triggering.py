@@ -73,11 +73,11 @@ def score_triggering(
     the lower end of J stricter. That a skill does not trigger well is said as easily as in the first look."""
     should = _rate([tally for tally in tallies if tally.prompt.should_load])
     near = _rate([tally for tally in tallies if not tally.prompt.should_load])
-    j, interval = (None, None) if should is None or near is None else _difference(tallies, should, near, level)
-    errored = sum(tally.errored for tally in tallies)
     units = [
         _units([one for one in tallies if one.answers and one.prompt.should_load is kind]) for kind in (True, False)
     ]
+    j, interval = (None, None) if should is None or near is None else _difference(should, near, units, level)
+    errored = sum(tally.errored for tally in tallies)
     # What a cap or a person left out counts like what errored: nobody knows how it would have gone.
     repeats = max((tally.answers + tally.errored for tally in tallies), default=0)
     planned = repeats * len(tallies)
@@ -136,12 +136,9 @@ def _precision(tallies: Sequence[PromptTally]) -> TriggerRate | None:
     )
 
 
-def _difference(
-    tallies: Sequence[PromptTally], should: TriggerRate, near: TriggerRate, level: float
-) -> tuple[float, Interval]:
+def _difference(should: TriggerRate, near: TriggerRate, units: Sequence[float], level: float) -> tuple[float, Interval]:
     j, z = should.rate - near.rate, -NormalDist().inv_cdf(level)
-    least = share_interval(should.rate, _units([one for one in tallies if one.answers and one.prompt.should_load]), z)
-    most = share_interval(near.rate, _units([one for one in tallies if one.answers and not one.prompt.should_load]), z)
+    least, most = share_interval(should.rate, units[0], z), share_interval(near.rate, units[1], z)
     low = j - math.hypot(should.rate - least.low, most.high - near.rate)
     high = j + math.hypot(should.interval.high - should.rate, near.rate - near.interval.low)
     return j, Interval(low=max(-1.0, low), high=min(1.0, high))

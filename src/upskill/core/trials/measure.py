@@ -211,8 +211,8 @@ def _find_stored(
 ) -> StoredTrial | None:
     """The stored answer of a planned trial, if it may count.
 
-    A model that changes behind its name would look like a skill that helps. So where the server does not say which
-    weights it serves, all answers of a pair are of one time, and what is not stored will be asked for now.
+    A model that changes behind its name would look like a skill that helps. So where the server does not describe
+    the file that it serves, all answers of a pair are of one time, and what is not stored will be asked for now.
     """
     served, plan = experiment.served[student.name], experiment.plan
 
@@ -221,7 +221,7 @@ def _find_stored(
         return store.recall(identity, fingerprint=served.fingerprint, newest_after=newest_after)
 
     found = recall(planned.arm)
-    if found is None or served.weights is not None or planned.arm not in plan.deciding:
+    if found is None or served.is_known or planned.arm not in plan.deciding:
         return found
     others = [recall(arm) for arm in plan.deciding if arm != planned.arm]
     times = [datetime.now(UTC) if other is None else other.stored_at for other in others]
@@ -377,7 +377,7 @@ class Reuse:
         self._kept.add((trial.student, trial.id))
         if (store := self._store_of(trial.student)) is not None:
             served = self._experiment.served[trial.student]
-            store.keep(trial, fingerprint=served.fingerprint, stays=ONE_TIME if served.weights is None else None)
+            store.keep(trial, fingerprint=served.fingerprint, stays=None if served.is_known else ONE_TIME)
             self._release(trial.student, trial.id)
         return replace(trial, lost=trial.lost_answers + earlier) if earlier else trial
 

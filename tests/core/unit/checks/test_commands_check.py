@@ -5,9 +5,9 @@ import time
 import pytest
 
 from upskill.core.checks import KINDS
-from upskill.core.checks.shell_commands import simple_commands
 from upskill.core.nouns.answer import MOST_CHARACTERS, ToolCall
 from upskill.core.nouns.case import Json
+from upskill.core.shell_commands import simple_commands
 
 from .run_check import read, run_check, shell
 
