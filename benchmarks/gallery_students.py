@@ -40,7 +40,9 @@ SET = {"UPSKILL_TEMPERATURE": "0"}
 KNOWS = {"UPSKILL_CEILING": "true"}
 """At the level of knowledge, where the cases of the gallery name the passage that answers them."""
 MOST_TOKENS = {SMOLLM2: "64", "0.5b": "96", "1.5b": "96"}
-"""Of an answer at the level of knowledge. With tools an answer has what the command gives it."""
+"""Of an answer at the level of knowledge."""
+WITH_TOOLS = {"UPSKILL_MAX_OUTPUT_TOKENS": "1024", "UPSKILL_MAX_TURNS": "8"}
+"""Of each turn, and of an answer. `upskill.toml` of this repository, which is for its example, cuts at 40 tokens."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -82,7 +84,7 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     words += ["--harness", "chat" if knows else "agent", "--base-url", f"{url}/v1", "--yes"]
     words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
     words += ["--fresh"] if flags.again else []
-    more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else {}
+    more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else WITH_TOOLS
     _upskill(*words, runs=fresh, **more, **(KNOWS if knows and cases is not None else {}))
     for path in kept:
         shutil.rmtree(path.parent)

@@ -19,8 +19,9 @@ Answer = Callable[[HandoffQuestion, str], str]
 
 def made_answer(question: HandoffQuestion, text: str, *, things: tuple[str, ...] = made_teacher.THINGS[:8]) -> str:
     """What the made teacher says, in the form of the schema: its draft knows one fact, its revision knows them all."""
-    answer = made_teacher.teachers_answer(text, things, 1, 0)
     schema = question.schema
+    asked = f"{text}\n{json.dumps(schema, separators=(',', ':'))}"
+    answer = made_teacher.teachers_answer(asked, things, 1, 0)
     if "cases" in answer and schema is not None:
         wanted = schema["properties"]["cases"]
         answer["cases"] = [_in_form(case, wanted["items"]["properties"]) for case in answer["cases"]]

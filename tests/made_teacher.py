@@ -44,7 +44,8 @@ def case_about(thing: str, wording: str) -> dict[str, Any]:
 def fact_about(thing: str, place: str) -> dict[str, Any]:
     """An entry of a plan of facts."""
     name = thing.replace(" ", "-")
-    return {"id": name, "text": f"The {thing} is {FACTS[thing]}.", "kind": "fact", "place": place, "family": name}
+    said = {"text": f"The {thing} is {FACTS[thing]}.", "answer": FACTS[thing]}
+    return {"id": name, **said, "kind": "fact", "place": place, "family": name}
 
 
 def negative_case(number: int) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
         case "facts":
             return {"facts": [fact_about(thing, _place_in(prompt)) for thing in things]}
         case "cases":
-            asked = dict(re.findall(r"^- `([\w-]+)`: `(\w+)`$", prompt, re.MULTILINE))
+            asked = dict(re.findall(r"^- `([\w-]+)`, rung `(\w+)`", prompt, re.MULTILINE))
             planned = [
                 {**case_about(thing, "direct"), "fact": name, "rung": asked[name]}
                 for thing in things

@@ -22,7 +22,7 @@ from golden.commands import COMMANDS, EXPECTED, PLACE, PROJECT, RECORDED, lay_ou
 STUDENTS = "-m scripted/students"
 GENERATE = (
     "generate answer questions about tarnctl -m scripted/students/teacher.yaml "
-    "--eval-model scripted/students/pupil.yaml --cases 4+8+0 --concurrency 1"
+    "--eval-model scripted/students/pupil.yaml --cases 4+8+0"
 )
 HELD_OUT = "lock file|backup|user|poll|version"
 """Some of the questions that the split by content holds out."""
@@ -60,12 +60,12 @@ def _record_runs(here: Path) -> None:
     with _first_rule(here / "students/shaky.yaml", "{when: token variable, replies: [{fail: rate limit}]}"):
         record("capped", f"eval skills/tarnctl {STUDENTS}/shaky.yaml {capped}", UPSKILL_MAX_RETRIES="0")
     record("agent", f"eval skills/tarn-config {STUDENTS}/agent.yaml --harness agent --runs 1 --concurrency 1")
-    record("generated", GENERATE)
+    record("generated", GENERATE, UPSKILL_CONCURRENCY="1")
     pupil = here / "students/pupil.yaml"
     with _first_rule(pupil, "{when: lock file, replies: [{text: slow, stall_seconds: 900}]}"):
         record.killed("killed", GENERATE)
     with _first_rule(pupil, f"{{when: {HELD_OUT}, replies: [{{fail: server}}]}}"):
-        record("outage", GENERATE, exits=3, UPSKILL_MAX_RETRIES="0")
+        record("outage", GENERATE, exits=3, UPSKILL_MAX_RETRIES="0", UPSKILL_CONCURRENCY="1")
 
 
 class _Recorder:
@@ -80,7 +80,9 @@ class _Recorder:
 
     def killed(self, name: str, words: str) -> None:
         """Kill it in the middle of the held-out cases, while nothing is being written."""
-        process = subprocess.Popen([COMMAND, *words.split()], cwd=self._here, env=_environment(self._here))
+        process = subprocess.Popen(
+            [COMMAND, *words.split()], cwd=self._here, env={**_environment(self._here), "UPSKILL_CONCURRENCY": "1"}
+        )
         lines, still_since = 0, time.monotonic()
         while lines < 4 or time.monotonic() - still_since < 3:
             time.sleep(0.1)

@@ -15,10 +15,10 @@ from upskill.core.nouns.answer_schemas import FILES, TEXT, Schema, list_of, obje
 from upskill.core.nouns.text import count, shortened
 from upskill.core.skills.markdown import with_fences
 from upskill.generation.citations import finding_text, passage_at
-from upskill.generation.facts import PASSAGE_TOKENS, Slot, rungs_for
+from upskill.generation.facts import PASSAGE_TOKENS, Slot
 from upskill.generation.material import Material
 from upskill.generation.prompts import prompt, quoted
-from upskill.generation.student import StudentProfile, asked_told
+from upskill.generation.student import RUNGS, StudentProfile, asked_told, rungs_for
 from upskill.generation.written_case import WrittenCase
 from upskill.traces.trace import Finding
 
@@ -28,6 +28,8 @@ SHARE_OF_WINDOW = 3
 BATCH = 10
 TOKENS_PER_CASE = 1_200
 """Tokens of the window, for question and answer."""
+LEAST_RUNG = {"file": "file", "command": "file"}
+"""From which rung on a kind of check is offered that does not look at words alone; `snippet` where it is not here."""
 _CHARACTERS_PER_TOKEN = 4
 _FOR_ALL = ("task", "correction", "proof", "fact")
 """Findings that every call needs: the task, the proof of success, the environment."""
@@ -177,7 +179,7 @@ class Batch:
     slots: tuple[Slot, ...] = ()
     """The facts to ask for, with a plan."""
     other_facts: tuple[str, ...] = ()
-    """The facts that other calls ask for."""
+    """The answers of the facts that other calls ask for."""
     shown: int = _MOST_SHOWN
     """How many tasks, and facts, of other cases are shown."""
     faulty: list[WrittenCase] = field(default_factory=list)
@@ -226,29 +228,38 @@ def batches_for(
 
 
 def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None) -> str:
-    """What one call is shown: the task and what all need, then each fact with its passage, each passage once."""
+    """What one call is shown: the task and what all need, then the facts, then their passages, each once."""
     tokens = material_tokens(window)
     shared = shared_text(material, tokens // 2)
     facts = {slot.fact.id: slot for slot in slots}.values()
     passages = {slot.passage for slot in facts if slot.passage is not None}
     each = (tokens - estimate_tokens(shared)) // max(1, len(passages))
-    parts = [shared, "## The facts to ask for"]
-    shown: dict[str, str] = {}
-    for slot in facts:
-        fact, text = slot.fact, slot.fact.text
-        if slot.passage in shown:
-            text += f"\n\n{fact.place}: as above, with {shown[slot.passage]}"
-        elif slot.passage is not None:
-            shown[slot.passage] = fact.id
-            most = min(each, PASSAGE_TOKENS)
-            text += f"\n\n{fact.place}:\n{passage_at(material, fact.place, most_tokens=most, about=fact.text)}"
-        parts.append(f"`{fact.id}` ({fact.kind})\n\n{quoted(text)}")
+    most = min(each, PASSAGE_TOKENS)
+    listed: list[str] = []
+    for slot in slots:
+        fact, before = slot.fact, listed and slot.fact.id in {one.fact.id for one in slots[: len(listed)]}
+        about = "the same" if before else f"({'; '.join(filter(None, (fact.kind, fact.place)))}) {fact.text}"
+        listed.append(f"- `{fact.id}`, rung `{slot.rung}`: {about}")
+    parts = [shared, f"## The facts to ask for\n\n{quoted(chr(10).join(listed))}"]
+    found = {
+        slot.fact.place: passage_at(material, slot.fact.place, most_tokens=most, about=slot.fact.text) or ""
+        for slot in facts
+        if slot.passage is not None
+    }
+    longest = sorted(found, key=lambda place: -len(found[place]))
+    # A passage inside another one is not shown again.
+    shown = [
+        place for at, place in enumerate(longest) if not any(found[place] in found[other] for other in longest[:at])
+    ]
+    if shown:
+        places = "\n\n".join(f"{place}:\n{found[place]}" for place in found if place in shown)
+        parts.append(f"Where they stand:\n\n{quoted(places)}")
     return "\n\n".join(parts)
 
 
 def _others(slots: Sequence[Slot], mine: Sequence[Slot]) -> tuple[str, ...]:
     here = {slot.fact.id for slot in mine}
-    return tuple(dict.fromkeys(slot.fact.text for slot in slots if slot.fact.id not in here))
+    return tuple(dict.fromkeys(slot.fact.answer or slot.fact.text for slot in slots if slot.fact.id not in here))
 
 
 def _share(total: int, parts: int, at: int) -> int:
@@ -269,7 +280,7 @@ def first_question(batch: Batch, *, there: Sequence[str] = ()) -> Question:
         "write_cases",
         material=batch.material,
         cases=_counted(batch.positive, batch.negative),
-        facts=_facts_asked(batch.slots),
+        facts=f"{_ON_ITS_RUNG}.\n" if batch.slots else "",
         wording=_wording_asked(batch),
         apart=_apart(batch, there),
     )
@@ -293,41 +304,38 @@ def next_question(
         faulty=_faulty(faulty),
         wanted=wanted + _facts_asked(slots),
         wording=_wording_asked(batch),
-        there=_listed(batch, there),
+        apart=_apart(batch, there),
     )
     return _question(batch, text, len(faulty) + positive + negative)
 
 
+_ON_ITS_RUNG = (
+    "Each asks for one of these facts, on the rung beside it; where a fact does not suit that rung, on the next shorter"
+)
+
+
 def _facts_asked(slots: Sequence[Slot]) -> str:
-    if not slots:
-        return ""
-    listed = "".join(f"- `{slot.fact.id}`: `{slot.rung}`\n" for slot in slots)
-    return (
-        "Each asks for one of these facts, on the rung beside it; where a fact does not suit its rung, on the next "
-        f"shorter one:\n{listed}"
-    )
+    listed = "".join(f"- `{slot.fact.id}`, rung `{slot.rung}`\n" for slot in slots)
+    return f"{_ON_ITS_RUNG}:\n{listed}" if slots else ""
 
 
 def _apart(batch: Batch, there: Sequence[str]) -> str:
-    if not batch.rungs:
-        return (
-            "Cover different things that the task needs, the important and the easily mistaken ones first, with no two "
-            "cases that ask the same, and none that is another with other names or numbers in it."
+    """What no case may ask: what another one asks."""
+    parts = ["No two cases ask the same, and none is another with other names or numbers in it."]
+    if not batch.rungs and not there:
+        parts[0] = f"Cover different things that the task needs, the easily mistaken ones first. {parts[0]}"
+    if there:
+        parts[0] += f" These tasks are there already:\n\n{_listed(there[-batch.shown :])}"
+    if batch.other_facts:
+        parts.append(
+            "These are the answers of other cases. Ask for none of them, and write none into a task or its files, "
+            f"unless the task cannot be put without it:\n\n{_listed(batch.other_facts[: batch.shown])}"
         )
-    apart = "No two cases ask the same, and none is another with other names or numbers in it."
-    if not there and not batch.other_facts:
-        return apart
-    return (
-        f"{apart} These tasks and facts belong to other cases: ask for none of them, and give none of them away; a "
-        "name in passing does no harm:\n\n"
-        f"{_listed(batch, there)}"
-    )
+    return "\n\n".join(parts)
 
 
-def _listed(batch: Batch, there: Sequence[str]) -> str:
-    tasks = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-batch.shown :]]
-    others = [f"- fact: {shortened(text, _MOST_PROMPT_SHOWN)}" for text in batch.other_facts[: batch.shown]]
-    return quoted("\n".join((*tasks, *others)) or "(none)")
+def _listed(texts: Sequence[str]) -> str:
+    return quoted("\n".join(f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in texts))
 
 
 def _faulty(faulty: Sequence[WrittenCase]) -> str:
@@ -361,9 +369,9 @@ def _question(batch: Batch, text: str, cases: int) -> Question:
 
 
 def _checks_told(batch: Batch) -> str:
-    told = [offer.guidance for offer in usable_offers(batch.programs) if offer.guidance]
+    told = [offer.guidance for offer in usable_offers(batch.programs, batch.rungs) if offer.guidance]
     refused = [f"`{offer.kind}`" for offer in offers() if offer.runs_programs and not batch.programs]
-    if refused:
+    if refused and "file" in (batch.rungs or RUNGS):
         told.append(f"Programs cannot be run here: do not use {', '.join(refused)}.")
     return "\n".join(f"- {line}" for line in told)
 
@@ -393,9 +401,16 @@ _ANSWER = object_of((), text=TEXT, files=FILES)
 _EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
 
 
-def usable_offers(programs: bool) -> list[CheckOffer]:
-    """The kinds of check that a case may use; `programs` says whether checks can run any here."""
-    return [offer for offer in offers() if programs or not offer.runs_programs]
+def usable_offers(programs: bool, rungs: Sequence[str] = ()) -> list[CheckOffer]:
+    """The kinds of check that a case may use: `programs` says whether checks can run any here, `rungs` what is asked
+    for, anything where it is empty. A student that is asked for a line is checked by its words alone."""
+    asked = rungs or RUNGS
+    return [
+        offer
+        for offer in offers()
+        if (programs or not offer.runs_programs)
+        and (offer.only_words or LEAST_RUNG.get(offer.kind, "snippet") in asked)
+    ]
 
 
 def cases_schema(
@@ -406,7 +421,7 @@ def cases_schema(
     With a plan, which has `rungs`, each names its fact; else its topic and its family.
     """
     about = {"fact": TEXT, "rung": one_of(*rungs)} if rungs else {"topic": TEXT, "family": TEXT}
-    usable = [object_of(**{offer.kind: offer.schema}) for offer in usable_offers(programs)]
+    usable = [object_of(**{offer.kind: offer.schema}) for offer in usable_offers(programs, rungs)]
     case = object_of(
         ("id", *about, "wording", "input", "checks", "reference", "wrong"),
         id=TEXT,

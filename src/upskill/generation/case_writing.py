@@ -107,6 +107,8 @@ def write_cases(
     if slots and len(slots) < counts.positive:
         progress.note(f"the plan has facts for only {len(slots)} of {counts.positive} cases")
     writing.write()
+    if not sum(writing.missing):
+        progress.note(f"all {len(writing.good)} cases qualified at the first try")
     for attempt in range(1, REWRITES + 1):
         missing = sum(writing.missing)
         if not missing:
@@ -223,27 +225,52 @@ class _CaseWriter:
         self._examine([one.case for one in self.good])
 
     def _there(self, asked: Batch) -> list[str]:
-        """The tasks that a batch must not repeat; those of its own that it writes again are none of them."""
+        """The tasks that a batch must not repeat, with a plan those about its own facts and about none. Those of its
+        own that it writes again are none of them."""
         others = [batch for batch in self.batches if batch is not asked] if self.slots else []
         faulty = [one.case for batch in others for one in batch.faulty]
-        return [case.prompt for case in (*self.known, *(one.case for one in self.good), *faulty)]
+        there = (*self.known, *(one.case for one in self.good), *faulty)
+        mine = {None, *(slot.fact.id for slot in asked.slots)}
+        return [case.prompt for case in there if not self.slots or case.extra.get("fact") in mine]
 
     def _ask_for(self, questions: Sequence[tuple[Batch, Question]]) -> None:
-        answers = ask_for_each(self.ask, [question for _, question in questions], _items, enough=READABLE)
+        answers = ask_for_each(
+            self.ask,
+            [question for _, question in questions],
+            _items,
+            enough=READABLE,
+            told=lambda number, items: self._tried(questions[number][0], items),
+        )
         new: list[tuple[WrittenCase, Batch]] = []
         for (batch, _), answer in zip(questions, answers, strict=True):
             if isinstance(answer, UnusableAnswer):
                 batch.failure = answer.problems[0] if answer.problems else "no reason"
                 continue
             batch.failure = None
-            items = _not_too_many(answer)
-            named = {name_of(item) for item in items}
-            # A case that was written again replaces the faulty one; one that was passed over stays faulty.
-            batch.faulty = [one for one in batch.faulty if name_of(one.item) not in named]
-            for item in items:
-                written = self.read(cleaned(item, self.clean), wordings=batch.wordings)
-                new.append((with_fact(written, batch.slots) if batch.rungs else written, batch))
+            new += self._received(batch, answer)
         self._take(new)
+
+    def _received(self, batch: Batch, answer: list[dict[str, Any]]) -> list[tuple[WrittenCase, Batch]]:
+        items = _not_too_many(answer)
+        named = {name_of(item) for item in items}
+        # A case that was written again replaces the faulty one; one that was passed over stays faulty.
+        batch.faulty = [one for one in batch.faulty if name_of(one.item) not in named]
+        written = [self.read(cleaned(item, self.clean), wordings=batch.wordings) for item in items]
+        return [(with_fact(one, batch.slots) if batch.rungs else one, batch) for one in written]
+
+    def _tried(self, batch: Batch, items: list[dict[str, Any]]) -> tuple[str, ...]:
+        """What would become of an answer: everything is done to a copy that would be done to it. Raises
+        `UnusableAnswer` with the reasons of each case that would not hold."""
+        batch = replace(batch, faulty=[])
+        copy = replace(self, batches=[batch], good=[one._replace(batch=batch) for one in self.good], doubles=0)
+        copy._take(copy._received(batch, items))
+        copy._examine([one.case for one in copy.good])
+        bad = [f"{name_of(one.item)}: {problem}" for one in batch.faulty for problem in one.problems]
+        if copy.doubles:
+            bad.append(f"{counted(copy.doubles, 'case')} that repeat another case")
+        if bad:
+            raise UnusableAnswer(bad)
+        return (f"{counted(len(copy.good) - len(self.good), 'case')} would be used: each passed its trials",)
 
     def _take(self, new: list[tuple[WrittenCase, Batch]]) -> None:
         """Keeps new cases that can be read, were asked for and repeat no other."""

@@ -26,7 +26,7 @@ from upskill.generation.failures import comments_text
 from upskill.generation.material import Assignment, answer_tokens, material_budget, material_text, skill_text
 from upskill.generation.programs import RunProgram, proven_commands
 from upskill.generation.prompts import prompt, quoted
-from upskill.generation.student import CountTokens, reader_told, student_told
+from upskill.generation.student import CountTokens, reader_told, rungs_for, student_told
 
 SHORTENINGS = 2
 """How often a teacher is asked to shorten one draft before sections are dropped."""
@@ -47,6 +47,11 @@ class SkillBudget:
     def fits(self, body: str) -> bool:
         """Whether the students can be given this body."""
         return _lines(body) <= self.lines and self.count(body) <= self.tokens
+
+    def told(self, body: str) -> str:
+        """How long a body is, for its writer: `the body has 812 of 1,037 tokens`."""
+        over = "" if self.fits(body) else ": too long, it would have to be shortened"
+        return f"the body has {self.count(body):,} of {self.tokens:,} tokens{over}"
 
     def excess(self, body: str) -> str:
         """How far a body is over, for its writer: `88 tokens over; at most 1,037`."""
@@ -112,7 +117,9 @@ def _shorter(draft: Draft, assignment: Assignment, question: Question, budget: S
             raise UnusableAnswer(problems)
         return replace(shorter, expendable=tuple(value.get("drop_first", ())) or draft.expendable)
 
-    (answer,) = ask_for_each(assignment.ask, [question], read, repairs=0)
+    (answer,) = ask_for_each(
+        assignment.ask, [question], read, repairs=0, told=lambda _, shorter: (budget.told(shorter.body),)
+    )
     if isinstance(answer, UnusableAnswer) or budget.count(answer.body) >= budget.count(draft.body):
         return draft
     return answer
@@ -194,11 +201,15 @@ def draft_skill(
     skill = material.skill
     budget = budget_for(assignment, old=skill)
     question = _question(assignment, reader, topics=topics, budget=budget)
+
+    def size(draft: Draft) -> tuple[str, ...]:
+        return (budget.told(draft.body),)
+
     try:
         if skill is None:
-            draft = ask_for(ask, question, reader.new)
+            draft = ask_for(ask, question, reader.new, told=size)
         else:
-            draft = ask_for(ask, question, lambda text: reader.improved(text, skill))
+            draft = ask_for(ask, question, lambda text: reader.improved(text, skill), told=size)
     except TeacherUnusable:
         if reader.good_enough is None:
             raise
@@ -219,9 +230,9 @@ def _question(assignment: Assignment, reader: DraftReader, *, topics: Sequence[s
             "draft",
             task=quoted(material.task.strip() or "(not said; it shows in the material)"),
             material=seen,
-            topics=f" Some of them are about: {', '.join(topics[:MOST_TOPICS])}." if topics else "",
+            topics=f" The practice tasks are about: {', '.join(topics[:MOST_TOPICS])}." if topics else "",
+            samples="\n".join(prompt(f"sample_{rung}") for rung in rungs_for(assignment.profile)),
             taken=f" Names that are taken: {taken}." if taken else "",
-            budget=f"{budget.tokens:,}",
             scripts=told,
         )
         schema = _draft_schema(scripts=scripts)

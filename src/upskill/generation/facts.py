@@ -28,7 +28,7 @@ from upskill.generation.draft import Clean, clean_by_patterns, without_hidden
 from upskill.generation.files import TeachingFolder
 from upskill.generation.material import Material, answer_tokens, material_budget, numbered, skill_texts
 from upskill.generation.prompts import prompt, quoted
-from upskill.generation.student import RUNGS, CountTokens, StudentProfile, asked_told
+from upskill.generation.student import RUNGS, CountTokens, StudentProfile, asked_told, rungs_for
 from upskill.generation.written_case import WrittenCase, slug
 from upskill.redaction import redactor_from
 
@@ -53,6 +53,8 @@ class Fact:
     """Where it stands in the material, spelled as citations are; empty where there is no place."""
     family: str
     """Facts that give each other away share one."""
+    answer: str = ""
+    """What a right answer says and a wrong one does not: a name, a value, a line. Empty where a person gave none."""
     use: Side | None = None
     """The side of its family; `None` before sides are drawn."""
 
@@ -154,6 +156,8 @@ def _entry_problems(entry: Any, known: KnownCitations, before: Sequence[Fact]) -
         problems.append(f"`kind` must be one of {', '.join(get_args(FactKind))}")
     if entry.get("use") not in (None, *get_args(Side)):
         problems.append(f"`use` must be one of {', '.join(get_args(Side))}")
+    if not isinstance(entry.get("answer", ""), str):
+        problems.append("`answer` must be a text")
     family, place = entry.get("family") or "", entry.get("place") or ""
     if not isinstance(family, str) or len(family) > MOST_FAMILY_CHARACTERS or not family.isprintable():
         problems.append(f"`family` must be one line of at most {MOST_FAMILY_CHARACTERS} characters")
@@ -169,6 +173,7 @@ def _fact(entry: dict[str, Any], known: KnownCitations) -> Fact:
         kind=entry["kind"],
         place="; ".join(known.named_in((entry.get("place") or "").split(";"))),
         family=(entry.get("family") or entry["id"]).strip(),
+        answer=entry.get("answer", "").strip(),
         use=entry.get("use"),
     )
 
@@ -187,8 +192,6 @@ def _family_problems(facts: Sequence[Fact]) -> list[str]:
 
 PASSAGE_TOKENS = 1_200
 """Tokens of a passage where no student is known."""
-LEAST_OUTPUT = {"snippet": 100, "file": 400}
-"""Tokens of the longest answer from which on a student is asked for so much."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,14 +202,6 @@ class Slot:
     rung: str
     passage: str | None
     """What stands at the place of the fact, as far as a student's window allows."""
-
-
-def rungs_for(profile: StudentProfile | None) -> tuple[str, ...]:
-    """What a student can be asked for, by its size and its longest answer alone."""
-    if profile is not None and profile.is_tiny:
-        return RUNGS[:1]
-    longest = None if profile is None else profile.output_tokens
-    return tuple(rung for rung in RUNGS if longest is None or longest >= LEAST_OUTPUT.get(rung, 0))
 
 
 def slots_for(
@@ -275,12 +270,14 @@ MOST_PIECES = 12
 """Questions at most; of a material with more pieces, as many are read, evenly spread."""
 LEAST_FAMILIES = 2
 
-SCHEMA = object_of(
-    facts=list_of(object_of(id=TEXT, text=TEXT, kind=one_of(*get_args(FactKind)), place=TEXT, family=TEXT))
+_KIND = one_of(*get_args(FactKind))
+_ENTRY = object_of(
+    ("id", "text", "kind", "place", "family"), id=TEXT, text=TEXT, answer=TEXT, kind=_KIND, place=TEXT, family=TEXT
 )
+SCHEMA = object_of(facts=list_of(_ENTRY))
 _NO_PLACE = "an empty text, since there is no material: list what you are certain of"
 _PLACE = (
-    "where it stands, as few lines or steps as somebody must read to know it: `document NAME lines 3 to 20`, "
+    "where it stands, as few lines or steps as somebody must read to know it: `document NAME lines 3 to 3`, "
     "`SKILL.md lines 3 to 9`, `step 14`, `trace 2 step 14`, `example 1`. An entry whose place does not exist is dropped"
 )
 
@@ -304,14 +301,14 @@ def plan_facts(
     facts: list[Fact] = []
 
     def read(text: str) -> list[Fact]:
-        """The facts so far and those of this answer. One that repeats another, or whose place does not exist, is left
-        out. Raises `UnusableAnswer` where the last answer leaves a side that is wanted without a fact."""
+        """The facts so far and those of this answer. One that repeats another, has its answer, or whose place does not
+        exist is left out. Raises `UnusableAnswer` where the last answer leaves a wanted side without a fact."""
         found = [*facts]
         for item in json.loads(text)["facts"]:
             fact = _answered(item, {one.id for one in found}, known, clean)
             if placed and fact is not None and passage_at(material, fact.place, most_tokens=1) is None:
                 continue
-            if fact is not None and len(found) < len(facts) + most and all(one.text != fact.text for one in found):
+            if fact is not None and len(found) < len(facts) + most and not any(_same(one, fact) for one in found):
                 found.append(fact if placed else replace(fact, place=""))
         if number == len(shown) - 1 and with_sides(found, counts).lacks(counts) is not None:
             where = " whose place is in the material" if placed else ""
@@ -322,8 +319,14 @@ def plan_facts(
     for number, piece in enumerate(shown):
         most = -(-(counts.positive - len(facts)) // (len(shown) - number))
         if most:
-            facts = ask_for(ask, _question(material, piece, facts, most, window, profile), read)
+            question = _question(material, piece, facts, most, window, profile)
+            facts = ask_for(ask, question, read, told=lambda found: (f"{len(found)} entries would be in the plan",))
     return with_sides(facts, counts)
+
+
+def _same(one: Fact, other: Fact) -> bool:
+    """Whether a case cannot tell two facts apart: the reference of one would pass the checks of the other."""
+    return one.text == other.text or (one.answer.casefold() == other.answer.casefold() != "")
 
 
 def plan_calls(material: Material, *, window: int | None) -> int:
@@ -401,7 +404,8 @@ def _answered(item: Mapping[str, Any], taken: Set[str], known: KnownCitations, c
     name = name if name not in taken else next(other for other in numbers if other not in taken)
     family = slug(item["family"], MOST_FAMILY_CHARACTERS) or name
     place = "; ".join(known.named_in(item["place"].split(";")))
-    return Fact(id=name, text=text, kind=item["kind"], place=place, family=family)
+    answer = clean(without_hidden(item.get("answer", ""))).strip()[:MOST_FACT]
+    return Fact(id=name, text=text, kind=item["kind"], place=place, family=family, answer=answer)
 
 
 PLAN_FILE = "plan.json"

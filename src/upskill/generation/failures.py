@@ -88,7 +88,7 @@ def _saw(checks: Sequence[Check], results: Sequence[CheckResult]) -> list[str]:
     lines: Counter[str] = Counter()
     for number, result in enumerate(results):
         asked = checks[number] if number < len(checks) and checks[number].kind == result.kind else None
-        ran = asked is not None and asked.kind in ("command", "python") and not result.passed
+        ran = asked is not None and asked.kind in ("command", "python", "regex") and not result.passed
         told = f" (the check: {cut(_spec(asked), MOST_ASKED)})" if ran and asked is not None else ""
         seen = cut(_without_repeats(result.saw), MOST_SEEN)
         lines[f"{'passed' if result.passed else 'FAILED'} {result.kind}: {seen}{told}"] += 1

@@ -304,11 +304,11 @@ def _profile(told: bytes, run: Path) -> StudentProfile:
 def _run_stages(
     folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, progress: RunProgress, accept: Accept
 ) -> GenerateResult:
-    with only_one_in(folder.path), asking_in(_handoffs(inputs, folder)):
+    with only_one_in(folder.path), asking_in(_handoffs(inputs, folder)) as close:
         record = replace(record, status="running", finished_at=None, end=None)
         folder.write_record(record)
         progress.run_created(folder.path)
-        state = begin(folder, record, inputs, progress=progress, accept=accept)
+        state = begin(folder, record, inputs, progress=progress, accept=accept, close=close)
         try:
             result = run_description(state) if inputs.order.description_only else run_stages(state)
         except BaseException as error:
@@ -324,6 +324,7 @@ def _run_stages(
             if told is error:
                 raise
             raise told from None
+        close("skill", f"the outcome: {result.sentence}")
         problem = _report(folder, inputs)
         return result if problem is None else replace(result, notes=(*result.notes, problem))
 

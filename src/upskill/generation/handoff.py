@@ -18,12 +18,15 @@ from upskill.core.models.handoff import (
     MOST_ANSWER_BYTES,
     AnsweredAlready,
     HandoffQuestion,
+    RequestKind,
     Side,
     State,
     answer_of,
     make_side,
+    place_request,
     prepare_side,
     questions_in,
+    read_safely,
     read_state,
     side_folders,
     take_answer,
@@ -37,6 +40,8 @@ from upskill.terminal import options
 from upskill.terminal.output import print_json, print_lines
 
 POLL_SECONDS = 0.5
+CloseSide = Callable[[Side, str], None]
+"""Tells a side of a hand-off that it is done, and what came of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +62,8 @@ class HandoffStatus:
     answered: int
     state: State
     """`running` only while the command that asks is at work."""
+    outcomes: tuple[str, ...] = ()
+    """What came of each side, once it is finished."""
 
 
 class AnswerRefused(UpskillError):
@@ -73,20 +80,21 @@ def handoff_status(folder: Path) -> HandoffStatus:
         text, problems = answer_of(question, form_problems)
         if text is None:
             opened.append(OpenQuestion(question=question, problems=problems))
+    sides = [_state_of_side(side) for side in side_folders(folder)]
+    states = [state for state, _ in sides]
     return HandoffStatus(
-        folder=folder, open=tuple(opened), answered=len(questions) - len(opened), state=_state_of(folder)
+        folder=folder,
+        open=tuple(opened),
+        answered=len(questions) - len(opened),
+        state=next((state for state in ("running", "waiting", "stopped") if state in states), "finished"),
+        outcomes=tuple(outcome for state, outcome in sides if state == "finished" and outcome),
     )
 
 
-def _state_of(folder: Path) -> State:
-    states = [_state_of_side(side) for side in side_folders(folder)]
-    return next((state for state in ("running", "waiting", "stopped") if state in states), "finished")
-
-
-def _state_of_side(side: Path) -> State:
-    state = read_state(side) or "stopped"
+def _state_of_side(side: Path) -> tuple[State, str]:
+    state, outcome = read_state(side)
     killed = state == "running" and sys.platform != "win32" and not is_held(side)
-    return "stopped" if killed else state
+    return "stopped" if killed or state is None else state, outcome
 
 
 def wait_for_question(folder: Path, *, poll_seconds: float = POLL_SECONDS) -> HandoffStatus:
@@ -154,13 +162,50 @@ def form_problems(text: str, schema: Mapping[str, Any] | None) -> Sequence[str]:
     return ()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What the run says of a text before it is handed in."""
+
+    usable: bool
+    lines: tuple[str, ...]
+
+
+def ask_the_run(
+    folder: Path, kind: RequestKind, text: str, *, number: int | None = None, poll_seconds: float = POLL_SECONDS
+) -> Finding:
+    """Let the run that asks try an answer to a question, or count the tokens of a text. Blocks until it has.
+
+    Raises `UsageError` where no such question is open, or no run is there to say.
+    """
+    status = handoff_status(folder)
+    found = [one.question for one in status.open if number in (None, one.question.number)]
+    if not found or status.state != "running":
+        what = "no question is open" if number is None else f"question {number} is not open"
+        why = what if not found else _STATES[status.state]
+        raise UsageError(f"{folder}: {why}", hint="only a run that waits for an answer can try one")
+    file = place_request(found[0], kind, text)
+    while (said := read_safely(file)) is None:
+        if handoff_status(folder).state != "running":
+            raise UsageError(f"{folder}: the run ended before it said anything", hint="resume it, then ask again")
+        time.sleep(poll_seconds)
+    file.unlink()
+    value = json.loads(said)
+    return Finding(usable=value["usable"], lines=tuple(value["lines"]))
+
+
 def handoff_for(
-    endpoint: Endpoint, *, run: Path | None, wait: bool = True, report: Callable[[str], None] = lambda _: None
+    endpoint: Endpoint,
+    *,
+    run: Path | None,
+    wait: bool = True,
+    report: Callable[[str], None] = lambda _: None,
+    count: Callable[[str], int] | None = None,
 ) -> Handoff | None:
     """Where a teacher is asked by hand-off; `None` for a model. Raises `UsageError` where no folder is known."""
     if not endpoint.is_handoff:
         return None
-    return Handoff(folder=handoff_folder(endpoint, run=run), problems=form_problems, wait=wait, report=report)
+    folder = handoff_folder(endpoint, run=run)
+    return Handoff(folder=folder, problems=form_problems, wait=wait, report=report, count=count)
 
 
 def handoff_folder(endpoint: Endpoint, *, run: Path | None) -> Path:
@@ -176,23 +221,33 @@ def handoff_folder(endpoint: Endpoint, *, run: Path | None) -> Path:
 
 
 @contextmanager
-def asking_in(sides: Sequence[tuple[Path, Side]]) -> Iterator[None]:
-    """Asks in these folders as the only one, and leaves word in each whether more will be asked."""
+def asking_in(sides: Sequence[tuple[Path, Side]]) -> Iterator[CloseSide]:
+    """Asks in these folders as the only one, and leaves word in each whether more will be asked.
+
+    Yields what tells a side that nothing more will be asked of it, and what came of it.
+    """
     with ExitStack() as stack:
-        paths = []
+        paths: dict[Side, list[Path]] = {}
+        closed: dict[Path, str] = {}
         for folder, side in sides:
             stack.enter_context(only_one_in(make_side(folder, side)))
-            paths.append(prepare_side(folder, side))
+            paths.setdefault(side, []).append(prepare_side(folder, side))
+
+        def close(side: Side, outcome: str) -> None:
+            for path in paths.get(side, ()):
+                closed[path] = outcome
+                write_state(path, "finished", outcome)
+
         state: State = "stopped"
         try:
-            yield
+            yield close
             state = "finished"
         except HandoffOpen:
             state = "waiting"
             raise
         finally:
             with suppress(OSError):  # where a disk is full, what happened matters more
-                for path in paths:
+                for path in (path for mine in paths.values() for path in mine if path not in closed):
                     write_state(path, state)
 
 
@@ -200,7 +255,7 @@ _STATES = {
     "running": "the run is working and may ask more",
     "waiting": "the run ended with UPSKILL_WAIT=false: resume it when all questions are answered",
     "stopped": "the run was interrupted: resume it",
-    "finished": "the run has finished: there are no more questions",
+    "finished": "there are no more questions",
 }
 
 
@@ -214,28 +269,56 @@ _STATES = {
     metavar="NUMBER FILE",
     help="Check the form of an answer and submit it; - reads it from stdin.",
 )
+@click.option(
+    "--check",
+    nargs=2,
+    type=(int, str),
+    metavar="NUMBER FILE",
+    help="Try an answer without submitting it: the machine trials of cases, whether edits apply, the size after them.",
+)
+@click.option("--count", metavar="FILE", help="Count the tokens of a text as the student does.")
 @options.JSON
-def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: bool) -> int:
+def command(
+    folder: Path,
+    wait: bool,
+    answer: tuple[int, str] | None,
+    check: tuple[int, str] | None,
+    count: str | None,
+    as_json: bool,
+) -> int:
     """List the unanswered questions of a hand-off, or answer one.
 
     A hand-off is a folder in which a run with `--model handoff` writes its questions to the teacher. You or your agent
     answer them. DIR is the hand-off folder, or its subfolder `cases` or `skill`. Each question is a folder with
     question.md and schema.json. Answer cases and skill in two conversations that share no context.
 
-    Exit codes: 0 listed or accepted; 2 wrong usage, or the answer was rejected. With --wait and no open question: 1 the
-    run has finished; 3 it was interrupted, and asks again when it is resumed.
+    Exit codes: 0 listed, accepted or usable; 2 wrong usage, or the answer was rejected. With --wait and no open
+    question: 1 nothing more will be asked; 3 it was interrupted, and asks again when it is resumed.
     """
+    if sum((wait, answer is not None, check is not None, count is not None)) > 1:
+        raise UsageError("--wait, --answer, --check and --count cannot be combined", hint="use one at a time")
     if answer is not None:
-        if wait:
-            raise UsageError("--wait and --answer cannot be combined", hint="answer first, then wait")
         number, file = answer
         _show_taken(answer_question(folder, number, _read(file)), as_json=as_json)
         return EXIT_DONE
+    if check is not None:
+        number, file = check
+        return _show_finding(ask_the_run(folder, "check", _read(file), number=number), as_json=as_json)
+    if count is not None:
+        return _show_finding(ask_the_run(folder, "count", _read(count)), as_json=as_json)
     status = wait_for_question(folder) if wait else handoff_status(folder)
     _show(status, as_json=as_json)
     if not wait or status.open:
         return EXIT_DONE
     return EXIT_NOT_SHOWN if status.state == "finished" else EXIT_FAILED
+
+
+def _show_finding(found: Finding, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"schema": "upskill.handoff/1", "usable": found.usable, "lines": list(found.lines)})
+    else:
+        print_lines(*(found.lines or ("the answer can be used",)))
+    return EXIT_DONE if found.usable else UsageError.exit_code
 
 
 def _read(file: str) -> str:
@@ -270,6 +353,7 @@ def _show(status: HandoffStatus, *, as_json: bool) -> None:
                 "folder": status.folder.as_posix(),
                 "state": status.state,
                 "answered": status.answered,
+                "outcomes": list(status.outcomes),
                 "open": [{**_question_json(one.question), "problems": list(one.problems)} for one in status.open],
             }
         )
@@ -279,7 +363,7 @@ def _show(status: HandoffStatus, *, as_json: bool) -> None:
         print_lines(f"{question.number} ({question.purpose}): {(question.path / 'question.md').as_posix()}")
         print_lines(*(f"  {question.answer_path.name} cannot be used: {problem}" for problem in one.problems))
     if not status.open:
-        print_lines("no question is open")
+        print_lines("no question is open", *status.outcomes)
     print_lines(f"{status.answered:,} answered; {_STATES[status.state]}", err=True)
     if status.open:
         print_lines(f"answer with: upskill handoff {quote(status.folder.as_posix())} --answer NUMBER FILE", err=True)

@@ -1,7 +1,8 @@
-"""Finds lessons in documents, and in recorded work that exceeds a teacher's window: piece by piece, merged by support.
+"""Finds lessons in long documents, and in recorded work that exceeds a teacher's window: piece by piece, merged by
+support.
 
-A digest of recorded work that fits needs none: it holds what was found already. A document is read for lessons first,
-so that a draft does not rest on one reading.
+A digest of recorded work that fits needs none: it holds what was found already. Nor do documents that are one piece:
+who writes the draft reads them whole.
 """
 
 import json
@@ -65,7 +66,7 @@ class _Piece:
 
 
 def find_lessons(assignment: Assignment, *, progress: Progress = SILENT) -> tuple[Lesson, ...]:
-    """The lessons of the documents, and of recorded work that exceeds the window, best supported first.
+    """The lessons of long documents, and of recorded work that exceeds the window, best supported first.
 
     A piece whose answer is unusable is passed over. Where there is no lesson at all, a note says why, and the draft is
     made from the material itself.
@@ -103,7 +104,8 @@ def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
         for text in pieces(material.digest.text, most_tokens=budget):
             citations = frozenset(known.named_in(_heads(text))) & known.of_traces
             found.append(_Piece(title="the digest of recorded work", text=text, citations=citations))
-    found += _document_pieces(material.documents, budget=budget)
+    of_documents = _document_pieces(material.documents, budget=budget)
+    found += of_documents if len(of_documents) > 1 or not fits(material, window) else []
     if len(found) > MOST_PIECES:
         raise UsageError(
             f"the material fills the teacher's context window {len(found)} times; the limit is {MOST_PIECES}",

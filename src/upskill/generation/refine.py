@@ -14,6 +14,7 @@ from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Answer, Case, Evaluation, Scored
 from upskill.core.nouns.answer import answer_digest
 from upskill.core.nouns.text import count as counted
+from upskill.core.nouns.text import shortened
 from upskill.errors import WindowExceeded
 from upskill.generation.draft import Draft
 from upskill.generation.drafting import SkillBudget, cut_to
@@ -21,6 +22,7 @@ from upskill.generation.edits import Edit
 from upskill.generation.failures import Failure, failure_of
 from upskill.generation.material import Assignment
 from upskill.generation.measure import Measure, Measurement
+from upskill.generation.prompts import quoted
 from upskill.generation.revising import PROSE, FailedEdits, Presentation, other_presentations, revise
 from upskill.generation.search import PROPOSALS_PER_REVISION, DraftScores, search
 from upskill.generation.student import CountTokens, StudentProfile
@@ -139,6 +141,37 @@ def content_of(draft: Draft) -> str:
     return answer_digest(Answer(text=f"{draft.name}\0{draft.description}\0{draft.body}", files=draft.files))
 
 
+MOST_PASSING = 20
+"""Passing tasks that a teacher is shown, each in a line."""
+_MOST_TASK = 160
+
+
+def standing(best: Attempt, attempts: Sequence[Attempt], cases: Sequence[Case]) -> str:
+    """How a draft does, for the teacher that revises it: its passes, those of other forms, and what its own revision
+    mended and broke. Of learn cases only."""
+    parts = [f"{best.share} practice tasks pass with this skill."]
+    forms = [one for one in attempts if one.presentation != PROSE and not one.edits]
+    if forms:
+        others = [f"{one.share} as {one.presentation}" for one in (attempts[0], *forms) if one is not best]
+        parts.append(f"The same content passed {', '.join(others)}. The form of this one, {best.presentation}, stays.")
+    lines = {case.id: f"- {shortened(' '.join(case.prompt.split()), _MOST_TASK)}" for case in cases}
+    told = [" ".join(parts)]
+    if best.edits and best.revises is not None:
+        before = attempts[best.revises - 1].passed
+        for word, now in (("mended", True), ("broke", False)):
+            moved = [key for key, passes in best.passed.items() if passes is now and before.get(key) is not now]
+            if moved:
+                told.append(f"Its last revision {word}:\n\n{_task_list(moved, lines)}")
+    if passing := [key for key, passes in best.passed.items() if passes]:
+        told.append(f"These pass; what they need must stay:\n\n{_task_list(passing, lines)}")
+    return "# How the skill does\n\n" + "\n\n".join(told) + "\n\n"
+
+
+def _task_list(keys: Sequence[tuple[str, str]], lines: Mapping[str, str]) -> str:
+    tasks = list(dict.fromkeys(lines[case_id] for _, case_id in keys if case_id in lines))
+    return quoted("\n".join(tasks[:MOST_PASSING]))
+
+
 REVISIONS = 3
 REWRITE_BELOW = 0.25
 """A whole new body is allowed where less than this share of the reachable learn cases passes."""
@@ -215,7 +248,14 @@ def refine(
         best = loop.best
         rewrite = best.reached(profile) < REWRITE_BELOW
         try:
-            revision = revise(best.draft, best.failures, assignment, tried=loop.tried, rewrite=rewrite)
+            revision = revise(
+                best.draft,
+                best.failures,
+                assignment,
+                tried=loop.tried,
+                standing=standing(best, loop.attempts, loop.cases),
+                rewrite=rewrite,
+            )
         except TeacherUnusable as unusable:
             return loop.end(unusable.message)
         if not loop.is_new(revision.draft):

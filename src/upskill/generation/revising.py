@@ -56,6 +56,7 @@ def other_presentations(draft: Draft, assignment: Assignment) -> dict[Presentati
             max_output_tokens=answer_tokens(assignment.window),
         ),
         lambda text: _read(text, draft, assignment.clean),
+        told=lambda forms: [f"{form}: {budget.told(one.body)}" for form, one in forms.items()],
     )
     return {form: within_budget(one, assignment, budget=budget) for form, one in found.items()}
 
@@ -65,7 +66,7 @@ def _read(text: str, draft: Draft, clean: Clean) -> dict[Presentation, Draft]:
     problems: list[str] = []
     for item in json.loads(text)["presentations"]:
         made = with_texts(draft, {BODY: body_of(item["sections"], clean=clean)})
-        wrong = draft_problems(made, before=draft, clean=clean, sized=False)
+        wrong = [*draft_problems(made, before=draft, clean=clean, sized=False), *_lost_facts(draft, made)]
         problems += [f"{item['form']}: {problem}" for problem in wrong]
         if not wrong:
             found.setdefault(item["form"], made)
@@ -123,6 +124,7 @@ class Revise(Protocol):
         /,
         *,
         tried: Sequence[FailedEdits] = (),
+        standing: str = "",
         may_add: bool = True,
         rewrite: bool = False,
     ) -> EditedDraft: ...
@@ -134,13 +136,15 @@ def revise(
     assignment: Assignment,
     *,
     tried: Sequence[FailedEdits] = (),
+    standing: str = "",
     may_add: bool = True,
     rewrite: bool = False,
 ) -> EditedDraft:
     """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where none can be used.
 
-    With `rewrite` a whole new body is taken too. The result keeps to the students' budget. Edits of the last
-    answer that apply are kept even where others do not: a weak teacher may misquote one place of four in every try.
+    `standing` tells it how the draft does. With `rewrite` a whole new body is taken too. The result keeps to the
+    students' budget. Edits of the last answer that apply are kept even where others do not: a weak teacher may misquote
+    one place of four in every try.
     """
     clean, window = assignment.clean, assignment.window
     partly: list[EditedDraft] = []
@@ -173,12 +177,12 @@ def revise(
             tokens=f"{assignment.count(draft.body):,}",
             rewrite=_REWRITE if rewrite else _LEAVE,
         ),
-        messages=(Message(role="user", text=_message(draft, failures, assignment, tried)),),
+        messages=(Message(role="user", text=_message(draft, failures, assignment, tried, standing)),),
         schema=_rewrite_schema() if rewrite else SCHEMA,
         max_output_tokens=answer_tokens(window),
     )
     try:
-        edited = ask_for(assignment.ask, question, read)
+        edited = ask_for(assignment.ask, question, read, told=lambda one: (budget.told(one.draft.body),))
     except TeacherUnusable:
         if not partly:
             raise
@@ -187,7 +191,8 @@ def revise(
 
 
 def _lost_facts(before: Draft, after: Draft) -> list[str]:
-    """A problem where much of what the skill names is gone: edits mend what failed, and unseen tasks ask for more."""
+    """A problem where much of what the skill names is gone: edits mend what failed, another form says the same, and
+    unseen tasks ask for more."""
     had = dict.fromkeys(_IN_CODE.findall(before.body))
     lost = [name for name in had if name not in after.body]
     if len(lost) <= max(FEW_LOST, MOST_LOST * len(had)):
@@ -209,10 +214,12 @@ def _rewritten(draft: Draft, sections: Sequence[Any], clean: Clean) -> EditedDra
     return EditedDraft(draft=with_texts(draft, {BODY: body}), edits=(edit,), problems=())
 
 
-def _message(draft: Draft, failures: Sequence[Failure], assignment: Assignment, tried: Sequence[FailedEdits]) -> str:
+def _message(
+    draft: Draft, failures: Sequence[Failure], assignment: Assignment, tried: Sequence[FailedEdits], standing: str
+) -> str:
     """The text of the question. Where the window is small, material is left out, failures are cut, lessons left out."""
     files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
-    left = material_budget(assignment.window) * CHARACTERS_PER_TOKEN - len(files)
+    left = material_budget(assignment.window) * CHARACTERS_PER_TOKEN - len(files) - len(standing)
     taught = _lessons(assignment.lessons) if left > 2 * LEAST_FOR_FAILURES else ""
     failed = describe(failures, most=max(LEAST_FOR_FAILURES, left - len(taught)))
     before = _tried(tried)
@@ -220,6 +227,7 @@ def _message(draft: Draft, failures: Sequence[Failure], assignment: Assignment, 
         "revise",
         skill=draft.name,
         wish=_asked_for(assignment.material.wish, assignment.material.comments, most=left // 4),
+        standing=standing,
         files=files,
         failures=failed,
         lessons=taught,
@@ -235,13 +243,15 @@ def _asked_for(wish: str | None, comments: Sequence[CommentedAnswer], *, most: i
 
 
 def _material(material: Material, failures: Sequence[Failure], *, characters: int) -> str:
-    """The material again, what the failures shown need first; empty where there is no space."""
+    """The material again, what the failures shown need first; empty where each stands beside its passage, and where
+    there is no space."""
     budget = characters // 4  # as tokens are estimated
-    if budget < LEAST_SHOWN:
+    shown = choose(failures)
+    if budget < LEAST_SHOWN or (shown and all(failure.passage for failure in shown)):
         return ""
-    needed = "\n".join(f"{failure.prompt}\n{failure.passage}" for failure in choose(failures))
-    shown = material_needed(material, needed, budget=budget)
-    return f"\n# The material\n\n{shown}\n" if shown else ""
+    needed = "\n".join(failure.prompt for failure in shown)
+    text = material_needed(material, needed, budget=budget)
+    return f"\n# The material\n\n{text}\n" if text else ""
 
 
 def _file(path: str, text: str) -> str:
@@ -268,7 +278,7 @@ def _tried(tried: Sequence[FailedEdits]) -> str:
         edits = "\n".join(f"- {edit}: {' '.join((edit.text or '(deleted)').split())[:400]}" for edit in one.edits)
         parts.append(f"## Try {number}: {one.outcome}\n\n{quoted(edits)}")
     told = "These edits of the same skill were measured and were no better. Do not give them again.\n\n"
-    return f"\n# What was tried\n\n{told}" + "\n\n".join(parts) + "\n"
+    return f"# What was tried\n\n{told}" + "\n\n".join(parts) + "\n\n"
 
 
 def _edit(said: Mapping[str, Any]) -> Edit:

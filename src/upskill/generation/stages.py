@@ -120,6 +120,8 @@ def bring_cases(state: Teaching, ask: Ask) -> tuple[Case, ...]:
         state.notes += (*family_notes(cases), *_few_families(cases))
         state.folder.write_cases(cases)
     state.ended("cases")
+    qualified = counted(len(cases), "case")
+    state.close("cases", f"{qualified} in use; nothing more is asked of who wrote them")
     return cases
 
 

@@ -30,6 +30,8 @@ TINY = 1_000_000_000
 
 RUNGS = ("answer", "snippet", "file")
 """How much a case asks for: one line, a few lines, a whole file or program. A written case names its own in `extra`."""
+LEAST_OUTPUT = {"snippet": 100, "file": 400}
+"""Tokens of the longest answer from which on a student is asked for so much."""
 RUNG_NAMES = {"answer": "one-line answers", "snippet": "snippets", "file": "files and programs"}
 """The rungs as people call them."""
 
@@ -69,6 +71,14 @@ class StudentProfile:
         """The learn cases that this student passed in aptitude; `None` where none was shown with its passage."""
         measured = [one for one in self.aptitudes if one.student == student and one.ceiling is not None]
         return frozenset(case_id for one in measured for case_id in one.reachable) if measured else None
+
+
+def rungs_for(profile: StudentProfile | None) -> tuple[str, ...]:
+    """What a student can be asked for, by its size and its longest answer alone."""
+    if profile is not None and profile.is_tiny:
+        return RUNGS[:1]
+    longest = None if profile is None else profile.output_tokens
+    return tuple(rung for rung in RUNGS if longest is None or longest >= LEAST_OUTPUT.get(rung, 0))
 
 
 TINY_BODY_TOKENS = 640
@@ -246,9 +256,11 @@ def _counted(profile: StudentProfile) -> str:
 
 
 def reader_told(profile: StudentProfile | None) -> str:
-    """What the writer of a skill is told of its reader: the student, and how to write where it is small."""
+    """What the writer of a skill is told of its reader: the student, and how to write for one that is small or tiny."""
     if profile is None:
         return "Of the student nothing is known: leave out only what any language model does right unasked."
+    if profile.is_tiny:
+        return f"{student_told(profile)}\n\n{prompt('tiny_student')}"
     return student_told(profile) + (f"\n\n{prompt('small_student')}" if profile.is_small else "")
 
 

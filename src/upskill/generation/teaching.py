@@ -39,7 +39,7 @@ from upskill.generation.files import (
     shown_skill,
 )
 from upskill.generation.generated import AttemptSummary, DescriptionRevision, GenerateResult, StudentClaim, worst_of
-from upskill.generation.handoff import handoff_for
+from upskill.generation.handoff import CloseSide, handoff_for
 from upskill.generation.material import Material
 from upskill.generation.plan import GenerateInputs
 from upskill.generation.student import CountTokens, StudentProfile, counter_for
@@ -232,6 +232,8 @@ class Teaching:
     """The best new version so far, for a person: where it lies and how it did. `None` before there is one."""
     down: str | None = None
     """Why a model could not be asked any more; `None` while all can be."""
+    close: CloseSide = lambda _side, _outcome: None
+    """Tells a side of the hand-off, where there is one, that it is done."""
 
     @property
     def previous(self) -> Path | None:
@@ -260,7 +262,13 @@ class Teaching:
 
 
 def begin(
-    folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, *, progress: RunProgress, accept: Accept
+    folder: TeachingFolder,
+    record: TeachingRecord,
+    inputs: GenerateInputs,
+    *,
+    progress: RunProgress,
+    accept: Accept,
+    close: CloseSide,
 ) -> Teaching:
     """The state before the first stage, of a new run or of one that is resumed."""
     client = client_for(inputs.settings.values)
@@ -270,6 +278,7 @@ def begin(
         inputs=inputs,
         progress=progress,
         accept=accept,
+        close=close,
         client=client,
         spending=PriorSpending(folder, client),
         redactor=redactor_from(os.environ),
@@ -282,7 +291,7 @@ def begin(
 def asks(state: Teaching, endpoint: Endpoint, served: ServedModel) -> Ask:
     """Asks this teacher, or finds in the journal what it answered before."""
     run, wait, report = state.folder.path, state.inputs.settings.values.wait, state.progress.note
-    handoff = handoff_for(endpoint, run=run, wait=wait, report=report)
+    handoff = handoff_for(endpoint, run=run, wait=wait, report=report, count=state.count)
     teacher = Teacher(state.client, endpoint, window=served.window, handoff=handoff)
     return ask_function(teacher, state.folder.journal, state.redactor)
 

@@ -146,7 +146,7 @@ def _no_key_at_the_wrong_server(place: Place) -> None:
 def _no_held_out_case_in_any_request_after_they_were_written(place: Place) -> None:
     kinds = place.kinds()
     written = max(at for at, kind in enumerate(kinds) if kind == "cases")
-    assert kinds[written + 1 :] == ["lessons", "sections", "presentations", "edits"]
+    assert kinds[written + 1 :] == ["sections", "presentations", "edits"]
     later = "\n".join(json.dumps(asked.body, ensure_ascii=False) for asked in place.teacher.requests[written + 1 :])
     cases = place.meta["cases"]
     held_out = [case for case in cases if case["use"] == "held-out"]

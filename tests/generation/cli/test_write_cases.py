@@ -44,7 +44,10 @@ def teacher(here: Path, *answers: object) -> None:
     """A scripted teacher: what it says at first, and what it says when cases came back."""
     first, again = answers[0], answers[-1]
     rules = [
-        {"when": "which are there already", "replies": [again if isinstance(again, str) else json.dumps(again)]},
+        {
+            "when": "only the cases that were asked for here",
+            "replies": [again if isinstance(again, str) else json.dumps(again)],
+        },
         {"replies": [first if isinstance(first, str) else json.dumps(first)]},
     ]
     (here / "teacher.yaml").write_text(yaml.safe_dump({"rules": rules}))

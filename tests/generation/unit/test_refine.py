@@ -60,7 +60,15 @@ def test_revises_at_most_three_times_and_keeps_the_best() -> None:
     assert tuple(heard) == refined.attempts
     # What was worse was not gone on with: the next revision began from the best.
     assert [attempt.revises for attempt in refined.attempts] == [None, 1, 2, 2]
-    assert "4 of 10 passed instead of 5 of 10" in teacher.asked[2].messages[0].text
+    shown = [question.messages[0].text for question in teacher.asked]
+    assert "4 of 10 passed instead of 5 of 10" in shown[2]
+    # The teacher is told how the skill does, what the last revision moved, and what must stay.
+    assert shown[0].startswith("# How the skill does\n\n2 of 10 practice tasks pass with this skill.\n\nThese pass;")
+    assert "Its last revision mended:" not in shown[0]
+    assert "5 of 10 practice tasks pass" in shown[1]
+    mended = shown[1].partition("Its last revision mended:")[2].partition("These pass;")[0]
+    assert [case.prompt in mended for case in LEARN] == [False, False, True, True, True, *[False] * 5]
+    assert "broke" not in shown[1]
 
 
 def test_worse_revision_never_replaces_a_better_one_and_a_tie_goes_to_the_earlier() -> None:

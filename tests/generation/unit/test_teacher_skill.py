@@ -21,6 +21,6 @@ def test_it_passes_the_specification_and_our_own_reading_without_a_note() -> Non
 def test_its_options_are_those_of_the_command() -> None:
     help_text = CliRunner().invoke(app, ["handoff", "--help"]).output
     body = read_skill(SKILL).body
-    for option in ("--wait", "--answer NUMBER FILE", "--json"):
+    for option in ("--wait", "--check NUMBER FILE", "--count FILE", "--answer NUMBER FILE", "--json"):
         assert option in help_text
         assert option in body

@@ -7,7 +7,7 @@ import json
 
 from upskill.core.checks.command import Command
 from upskill.core.checks.commands import Commands, FilesRead
-from upskill.core.checks.contains import Contains, Equals, Excludes, File
+from upskill.core.checks.contains import Contains, Equals, Excludes, File, Lines
 from upskill.core.checks.judge import Judge, JudgeMissing
 from upskill.core.checks.kind import (
     CheckOutcome,
@@ -29,8 +29,8 @@ from upskill.core.nouns.text import printable
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        *(Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command(), Python(), Judge()),
-        *(Tools(), Commands(), FilesRead(), Turns(), Tokens()),
+        *(Contains(), Excludes(), Equals(), Lines(), Regex(), File(), JSON, TOML, YAML, Command()),
+        *(Python(), Judge(), Tools(), Commands(), FilesRead(), Turns(), Tokens()),
     )
 }
 
@@ -98,6 +98,7 @@ def offers() -> tuple[CheckOffer, ...]:
             guidance=" ".join((kind.guidance, *kind.rules)) if kind.guidance else "",
             schema=kind.schema,
             runs_programs="sandbox" in kind.needs({}),
+            only_words=kind.only_words,
         )
         for kind in KINDS.values()
         if kind.schema is not None

@@ -1,4 +1,5 @@
 """`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07". `equals`: all of it.
+`lines`: whole lines of it, in order.
 `file`: a file that must be there, contain or match something, or must not be there.
 
 A string is found where neither of its ends falls inside a token. docs/reference/checks.md has the rule with examples.
@@ -165,6 +166,54 @@ class Equals(_WordsKind):
         if _normal(str(spec)) in map(_normal, forms_of(submission.answer.text)):
             return CheckOutcome(True, "equal")
         return CheckOutcome(False, f"the answer is {shown(submission.answer.text.strip())}")
+
+
+class Lines(_WordsKind):
+    """Passes when the lines of the spec stand in the answer, in their order."""
+
+    name = "lines"
+    schema = TEXTS
+    guidance = '`{"lines": ["edition = 5", "license = \\"MIT\\""]}`: the answer has these lines, in this order.'
+    rules = (
+        "Other lines may stand before, between and after them; a fence is such a line.",
+        "A line counts as a whole: case, indentation and inner white space as written, white space at its end not.",
+    )
+
+    def describe(self, spec: Json) -> str:
+        return f"the answer has, in this order, the lines {listed(strings_of(spec))}"
+
+    def problems(self, spec: Json) -> list[str]:
+        """Strings of one line each that are not empty."""
+        problems = super().problems(spec)
+        if not problems and any(len(text.splitlines()) != 1 or not text.strip() for text in strings_of(spec)):
+            problems.append("`lines`: each string must be one line with something in it")
+        return problems
+
+    def expected(self, spec: Json) -> list[str]:
+        """All of them together: a task may well give some."""
+        return ["\n".join(strings_of(spec))]
+
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
+        """The first line that is not there behind the one before it is named."""
+        wanted = strings_of(spec)
+        # One answer may be read in several forms: a single line often stands in backticks.
+        found = max(_in_order(wanted, form.splitlines()) for form in forms_of(submission.answer.text))
+        if found == len(wanted):
+            return CheckOutcome(True, "found, in this order")
+        after = f" after {shown(wanted[found - 1])}" if found else ""
+        return CheckOutcome(False, f"no line is {shown(wanted[found])}{after}")
+
+
+def _in_order(wanted: list[str], lines: list[str]) -> int:
+    """How many of the wanted lines stand among these, each behind the one before it."""
+    found = 0
+    for line in map(_line, lines):
+        found += found < len(wanted) and line == _line(wanted[found])
+    return found
+
+
+def _line(text: str) -> str:
+    return unicodedata.normalize("NFC", text.rstrip())
 
 
 def _normal(text: str) -> str:

@@ -241,6 +241,7 @@ class Teacher:
         model = self._client.open(self.endpoint, handoff=self._handoff)
 
         async def ask(index: int, question: Question) -> Reply:
+            question = question if self.endpoint.is_handoff else question.with_form
             with billing(Purpose(role="teacher", question=question, repeat=repeats[index])) as bill:
                 reply = await self._ask(model, question, bill)
             on_reply(PaidReply(index=index, reply=reply, calls=bill.calls, tokens=bill.tokens, cost=bill.cost))
@@ -265,7 +266,7 @@ class Teacher:
         except _RequestRefused:
             if not with_schema:
                 raise
-            # The words of the question ask for the same form, and are all that such a server understands.
+            # The words of the question ask for the same form (`with_form`), and are all that such a server understands.
             self._takes_schemas = False
             output = await self._generate(model, question, bill, with_schema=False)
         if output.stop_reason == "model_length" and not output.usage:

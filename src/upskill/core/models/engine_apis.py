@@ -53,6 +53,7 @@ class HandoffAPI(ModelAPI):
             while (text := self._handoff.answer(question)) is None:
                 if not self._handoff.wait:
                     raise HandoffOpen(open_line([question]))
+                await anyio.to_thread.run_sync(self._handoff.serve_requests, question, purpose.question.preview)
                 await anyio.sleep(POLL_SECONDS)
                 self._handoff.report_open(tuple(self._waiting.values()))
         finally:

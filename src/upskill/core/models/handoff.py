@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
 from upskill.atomic_file import write_atomically
-from upskill.core.models.spending import Question
+from upskill.core.models.spending import Preview, Question
 from upskill.core.nouns.answer_schemas import is_answer_schema
 from upskill.core.settings.trust import is_own
 from upskill.errors import EngineError, UpskillError, UsageError
@@ -170,18 +171,19 @@ def prepare_side(folder: Path, side: Side) -> Path:
     return path
 
 
-def write_state(side: Path, state: State) -> None:
-    """Tell whoever serves a folder whether more may be asked."""
-    _replace(side / STATE_FILE, json.dumps({"format": FORMAT, "state": state}) + "\n")
+def write_state(side: Path, state: State, outcome: str = "") -> None:
+    """Tell whoever serves a folder whether more may be asked, and at the end what came of it."""
+    _replace(side / STATE_FILE, json.dumps({"format": FORMAT, "state": state, "outcome": outcome}) + "\n")
 
 
-def read_state(side: Path) -> State | None:
-    """What the command that asks said last; `None` where it said nothing that can be read."""
+def read_state(side: Path) -> tuple[State | None, str]:
+    """What the command that asks said last, and the outcome; `None` where it said nothing that can be read."""
     try:
-        state: State = json.loads(read_safely(side / STATE_FILE) or "")["state"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None
-    return state
+        said = json.loads(read_safely(side / STATE_FILE) or "")
+        state: State = said["state"]
+        return state, str(said.get("outcome", ""))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None, ""
 
 
 def place_question(folder: Path, question: Question, *, repeat: int) -> HandoffQuestion:
@@ -317,6 +319,21 @@ def _replace(path: Path, text: str) -> None:
     write_atomically(path, text.encode("utf-8", "replace").decode("utf-8"), mode=0o600)
 
 
+RequestKind = Literal["check", "count"]
+"""What may be asked of the run about a text before it is handed in: whether it would do, or how many tokens it has."""
+_REQUEST = re.compile(r"(?P<kind>check|count)-[0-9a-f]{16}\.txt")
+
+
+def place_request(question: HandoffQuestion, kind: RequestKind, text: str) -> Path:
+    """Leave a text in the folder of an open question: the file that will say what the run finds."""
+    name = f"{kind}-{secrets.token_hex(8)}"
+    try:
+        _replace(question.path / f"{name}.txt", text)
+    except OSError as error:
+        raise EngineError(f"{question.path}: cannot be written ({error.strerror})") from None
+    return question.path / f"{name}.json"
+
+
 @dataclass(slots=True)
 class Handoff:
     """Where questions are handed off in one run, and whether anybody waits for the answers."""
@@ -326,6 +343,8 @@ class Handoff:
     wait: bool = True
     report: Callable[[str], None] = lambda _: None
     """Receives lines for a person: what is waited for, and what to type."""
+    count: Callable[[str], int] | None = None
+    """Counts tokens as the students do; `None` where there are none."""
     _told: frozenset[Path] = frozenset()
     _looked_at: dict[Path, tuple[float, int]] | None = None
 
@@ -344,6 +363,29 @@ class Handoff:
             self._looked_at[question.path] = mark
             self.report(f"{question.answer_path}: cannot be used: {'; '.join(problems)}")
         return text
+
+    def serve_requests(self, question: HandoffQuestion, preview: Preview | None) -> None:
+        """Say of each text that lies in the folder of a question what it would come to, or how long it is."""
+        for path in [path for path in question.path.iterdir() if _REQUEST.fullmatch(path.name)]:
+            try:
+                text = read_safely(path) or ""
+                asks = self._counted if path.name.startswith("count") else partial(self._tried, question, preview)
+                usable, lines = asks(text)
+            except ValueError as error:
+                usable, lines = False, (str(error),)
+            found = {"usable": usable, "lines": list(lines)}
+            with suppress(OSError):  # somebody who removed what they asked wants no answer
+                path.unlink()
+                _replace(path.with_suffix(".json"), json.dumps(found, ensure_ascii=False) + "\n")
+
+    def _tried(self, question: HandoffQuestion, preview: Preview | None, text: str) -> tuple[bool, Sequence[str]]:
+        problems = self.problems(text, question.schema)
+        return (False, problems) if problems else (True, ()) if preview is None else preview(text)
+
+    def _counted(self, text: str) -> tuple[bool, Sequence[str]]:
+        if self.count is None:
+            return False, ("no model is known that counts tokens",)
+        return True, (f"{self.count(text):,} tokens, as the student counts them",)
 
     def report_open(self, waiting: Sequence[HandoffQuestion]) -> None:
         """Tell what is waited for, where that is more than was told before."""

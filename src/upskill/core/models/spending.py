@@ -1,8 +1,9 @@
 """Meters calls: budgets, what was spent and for what purpose, before and after each call. Knows no provider."""
 
+import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,10 @@ class Message:
     text: str
 
 
+Preview = Callable[[str], tuple[bool, Sequence[str]]]
+"""Whether an answer could be used, and what it would come to, in lines for its writer."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
     """One call to a teacher."""
@@ -35,6 +40,8 @@ class Question:
     schema: Mapping[str, object] | None = None
     """The JSON Schema of the answer: enforced where the model can, asked for in words everywhere."""
     max_output_tokens: int = MOST_OUTPUT_TOKENS
+    preview: Preview | None = field(default=None, compare=False, repr=False)
+    """What may be asked before an answer is given; never sent or stored."""
 
     @property
     def digest(self) -> str:
@@ -47,6 +54,18 @@ class Question:
                 "max_output_tokens": self.max_output_tokens,
             }
         )
+
+    @property
+    def with_form(self) -> "Question":
+        """The question with the schema in its text, for models that cannot be held to it; a hand-off has a file."""
+        if self.schema is None:
+            return self
+        first, *rest = self.messages
+        form = (
+            "Answer with one JSON object and nothing else: no fence, no words before or after it. "
+            f"It must fit this JSON Schema:\n{json.dumps(self.schema, ensure_ascii=False, separators=(',', ':'))}"
+        )
+        return replace(self, messages=(replace(first, text=f"{first.text}\n\n{form}"), *rest))
 
     def followed_by(self, *messages: Message) -> "Question":
         """The same conversation, gone on with."""

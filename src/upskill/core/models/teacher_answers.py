@@ -299,13 +299,21 @@ class TeacherUnusable(UpskillError):
     """A teacher gave no usable answer in any of its tries. Nothing of what it said was saved."""
 
 
-def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: int = REPAIRS) -> T:
+def ask_for(
+    ask: Ask,
+    question: Question,
+    read: Callable[[str], T],
+    *,
+    repairs: int = REPAIRS,
+    told: Callable[[T], Sequence[str]] = lambda _: (),
+) -> T:
     """The answer to one question, as `read` makes it. Raises `TeacherUnusable` after so many repairs.
 
     `read` is given the text without thoughts; where the question has a schema, the text is exactly one JSON object
-    that fits it, so `json.loads` cannot fail. It raises `UnusableAnswer`, whose problems go to the teacher.
+    that fits it, so `json.loads` cannot fail. It raises `UnusableAnswer`, whose problems go to the teacher. `told` are
+    lines about an answer for a writer who wants to know before it counts.
     """
-    (answer,) = ask_for_each(ask, [question], read, repairs=repairs)
+    (answer,) = ask_for_each(ask, [question], read, repairs=repairs, told=lambda _, value: told(value))
     if isinstance(answer, UnusableAnswer):
         raise TeacherUnusable(
             f"the teacher gave no usable answer ({question.purpose}, asked {repairs + 1} times): {_told(answer)}",
@@ -321,22 +329,35 @@ def ask_for_each(
     *,
     repairs: int = REPAIRS,
     enough: Mapping[str, Any] | None = None,
+    told: Callable[[int, T], Sequence[str]] = lambda *_: (),
 ) -> list[T | UnusableAnswer]:
     """The answers in the order of the questions, asked at the same time; `UnusableAnswer` where the last try failed.
 
     Where `enough` is given, an answer that fits it is read: a question may ask for more than its answer must have.
+    `told` are lines about an answer before it counts; it raises `UnusableAnswer` where more is wrong than its form.
     """
-    first = [_with_schema(question) for question in questions]
+
+    def previewed(number: int, question: Question) -> Question:
+        def preview(text: str) -> tuple[bool, Sequence[str]]:
+            answer = _read(question, Reply(text=text), read, enough)
+            try:
+                return (False, answer.problems) if isinstance(answer, UnusableAnswer) else (True, told(number, answer))
+            except UnusableAnswer as unusable:
+                return False, unusable.problems
+
+        return replace(question, preview=preview)
+
+    questions = [previewed(number, question) for number, question in enumerate(questions)]
     answers: dict[int, T | UnusableAnswer] = {}
-    open_questions = dict(enumerate(first))
+    open_questions = dict(enumerate(questions))
     for _ in range(repairs + 1):
         if not open_questions:
             break
         replies = ask(tuple(open_questions.values()))
         for number, reply in zip(tuple(open_questions), replies, strict=True):
-            answers[number] = answer = _read(first[number], reply, read, enough)
+            answers[number] = answer = _read(questions[number], reply, read, enough)
             if isinstance(answer, UnusableAnswer):
-                open_questions[number] = _again(first[number], reply, answer)
+                open_questions[number] = _again(questions[number], reply, answer)
             else:
                 del open_questions[number]
     return list(answers.values())
@@ -360,20 +381,6 @@ def _read(
         if reply.cut:
             return UnusableAnswer([f"it was cut at {question.max_output_tokens:,} tokens: be much shorter"])
         return unusable
-
-
-def _with_schema(question: Question) -> Question:
-    """The question with the schema of its answer in the text, for models that cannot be constrained by it."""
-    if question.schema is None:
-        return question
-    form = (
-        "Answer with one JSON object and nothing else: no fence, no words before or after it. "
-        f"It must fit this JSON Schema:\n{json.dumps(question.schema, ensure_ascii=False, separators=(',', ':'))}"
-    )
-    *before, last = question.messages
-    if last.role == "user":
-        return replace(question, messages=(*before, replace(last, text=f"{last.text}\n\n{form}")))
-    return question.followed_by(Message(role="user", text=form))
 
 
 def _again(question: Question, reply: Reply, unusable: UnusableAnswer) -> Question:

@@ -50,6 +50,8 @@ class CheckOffer:
     schema: Mapping[str, Any]
     """The JSON Schema of a spec."""
     runs_programs: bool = False
+    only_words: bool = False
+    """Whether it looks at the text of an answer and at nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

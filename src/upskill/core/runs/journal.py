@@ -73,7 +73,7 @@ class Journal:
 
     def append(self, answered: PaidAnswer) -> None:
         """Keep an answer. It is on the disk when this returns, or there is an error."""
-        line = _ANSWERED.dump_json(answered) + b"\n"
+        line = _ANSWERED.dump_json(answered, exclude={"question": {"preview"}}) + b"\n"
         try:
             with os.fdopen(open_plain(self.path, _APPEND, 0o600), "ab", buffering=0) as file:
                 size = file.tell()

@@ -92,6 +92,6 @@ def test_a_kind_without_a_schema_is_not_offered(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Ends, "schema", None)
     assert "ends" not in [offer.kind for offer in offers()]
     assert [offer.kind for offer in offers()] == [
-        *("contains", "excludes", "equals", "regex", "file", "json", "toml", "yaml", "command")
+        *("contains", "excludes", "equals", "lines", "regex", "file", "json", "toml", "yaml", "command")
     ]
     assert [offer.kind for offer in offers() if offer.runs_programs] == ["command"]

@@ -265,3 +265,35 @@ def test_a_wrong_answer_is_quoted_and_cut() -> None:
 def test_a_spec_that_is_not_a_text_is_refused_in_words(spec: Json, problem: str) -> None:
     (found,) = EQUALS.problems(spec)
     assert found.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("answer", "passes"),
+    [
+        ("#tarn 3\nberth: 8003", True),
+        ("```\n#tarn 3\nberth: 8003\n```", True),
+        ("Here it is:\n\n```tarn\n#tarn 3\nname: x\nberth: 8003   \n```\nDone.", True),
+        ("berth: 8003\n#tarn 3", False),
+        ("#tarn 3\n  berth: 8003", False),
+        ("#tarn 3\nberth: 80031", False),
+        ("#tarn 3 berth: 8003", False),
+        ("#Tarn 3\nberth: 8003", False),
+        ("#tarn 3", False),
+        ("", False),
+    ],
+)
+def test_lines_stand_whole_and_in_their_order(answer: str, passes: bool) -> None:
+    assert run_check("lines", ["#tarn 3", "berth: 8003"], answer).passed is passes
+
+
+def test_a_line_may_stand_in_backticks_and_twice() -> None:
+    assert run_check("lines", "edition = 5", "`edition = 5`").passed
+    assert not run_check("lines", ["a", "a"], "a\nb").passed
+    assert run_check("lines", ["a", "a"], "a\nb\na").passed
+    found = run_check("lines", ["a", "c"], "a\nb")
+    assert found.saw == "no line is 'c' after 'a'"
+
+
+@pytest.mark.parametrize("spec", ["", [], ["a", " "], ["a\nb"], [1], {"a": 1}])
+def test_lines_that_are_none_are_refused(spec: Json) -> None:
+    assert KINDS["lines"].problems(spec)

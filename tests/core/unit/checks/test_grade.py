@@ -46,8 +46,8 @@ def test_a_kind_that_does_not_exist_raises_instead_of_failing_the_answer() -> No
 def test_the_registry_holds_each_kind_under_its_own_name() -> None:
     assert {name: kind.name for name, kind in KINDS.items()} == {name: name for name in KINDS}
     assert sorted(KINDS) == [
-        *("command", "commands", "contains", "equals", "excludes", "file", "files_read", "json", "judge", "python"),
-        *("regex", "tokens", "toml", "tools", "turns", "yaml"),
+        *("command", "commands", "contains", "equals", "excludes", "file", "files_read", "json", "judge", "lines"),
+        *("python", "regex", "tokens", "toml", "tools", "turns", "yaml"),
     ]
 
 

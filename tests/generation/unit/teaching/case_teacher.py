@@ -59,7 +59,7 @@ class CaseTeacher:
         said = _ASKED.search(text)
         positive, negative = (int(count or 0) for count in said.groups()) if said else (0, 0)
         new = [self._new(negative=number >= positive) for number in range(positive + negative)]
-        first_round = "which are there already" not in text
+        first_round = "only the cases that were asked for here" not in text
         return Reply(text=json.dumps({"cases": [*mended, *(new[self._short :] if first_round else new)]}))
 
     def _new(self, *, negative: bool) -> dict[str, Any]:

@@ -86,7 +86,8 @@ def test_a_teacher_is_told_what_was_wrong_and_asked_again() -> None:
     teacher = Teacher('{"items": "one"}', PLAIN)
     assert ask_for(teacher, QUESTION, json.loads) == MEANT
     first, second = teacher.asked
-    assert "JSON Schema" in first.messages[-1].text
+    assert "JSON Schema" in first.with_form.messages[-1].text
+    assert "JSON Schema" in second.with_form.messages[0].text, "told once, with the question"
     assert second.messages[1] == Message(role="assistant", text='{"items": "one"}')
     assert "`items` must be a list, not a text" in second.messages[2].text
 

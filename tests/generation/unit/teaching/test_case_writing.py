@@ -308,7 +308,7 @@ def test_the_form_that_models_are_held_to_is_read_without_a_problem() -> None:
 
     written(ask, CaseCounts(learn=1, held_out=1, negative=0))
     assert asked[0].schema == form
-    assert asked[0].messages[-1].text.endswith(json.dumps(form, separators=(",", ":")))
+    assert asked[0].with_form.messages[-1].text.endswith(json.dumps(form, separators=(",", ":")))
 
 
 def test_the_qualifier_is_asked_about_what_is_handed_out() -> None:

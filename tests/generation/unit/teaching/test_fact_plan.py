@@ -28,12 +28,11 @@ from upskill.generation.facts import (
     plan_facts,
     plan_text,
     read_plan,
-    rungs_for,
     slots_for,
     with_sides,
 )
 from upskill.generation.material import Document, Material
-from upskill.generation.student import StudentProfile
+from upskill.generation.student import StudentProfile, rungs_for
 
 LINES = [f"The berth {n} has the port {7000 + 37 * n}." for n in range(1, 61)]
 MATERIAL = Material(task="Configure berths", documents=(Document(name="berths.md", text="\n".join(LINES)),))
@@ -55,7 +54,7 @@ def fact(number: int, family: int | None = None, **changes: Any) -> Fact:
 
 
 def listed(*facts: Fact) -> str:
-    keys = ("id", "text", "kind", "place", "family")
+    keys = ("id", "text", "answer", "kind", "place", "family")
     return json.dumps({"facts": [{key: getattr(one, key) for key in keys} for one in facts]})
 
 
@@ -87,7 +86,7 @@ class FactTeacher:
     def _reply(self, question: Question) -> Reply:
         self.asked.append(question)
         text = question.messages[0].text
-        wanted = re.findall(r"^- `([\w-]+)`: `(\w+)`$", text, re.MULTILINE)
+        wanted = re.findall(r"^- `([\w-]+)`, rung `(\w+)`", text, re.MULTILINE)
         wanted += re.findall(r"for the fact `([\w-]+)`, on the rung `(\w+)`", text)
         back = re.findall(r'^ "id": "[^"]+",\n "fact": "([^"]+)",\n "rung": "([^"]+)"', text, re.MULTILINE)
         wanted += (pair for pair in back if pair[0] != "unheard-of")
@@ -127,6 +126,15 @@ def test_one_question_lists_the_facts_with_numbered_lines_and_the_student() -> N
     assert "3| The berth 3 has the port 7111." in question.messages[0].text
     assert "small. Question, skill and answer together" in question.system
     assert str(plan) == "9 facts in 9 families: 3 for practice, 6 held out"
+
+
+def test_of_two_facts_with_one_answer_the_first_is_listed() -> None:
+    teacher = Teacher(listed(fact(1, answer="7037"), fact(2, answer="x"), fact(3, answer="X"), fact(4), fact(5)))
+    plan = plan_facts(MATERIAL, teacher, counts=COUNTS)
+    assert [(one.id, one.answer) for one in plan.facts] == [
+        ("berth-1", "7037"), ("berth-2", "x"), ("berth-4", ""), ("berth-5", ""),
+    ]  # fmt: skip
+    assert read_plan(plan_text(plan), MATERIAL, COUNTS, where="plan.json") == plan
 
 
 def test_facts_without_a_place_and_repeated_ones_are_dropped() -> None:
@@ -272,8 +280,8 @@ def test_cases_carry_what_the_plan_says_and_each_call_sees_what_others_ask() -> 
     assert len(teacher.asked) == 3
     last = teacher.asked[-1].messages[0].text
     earlier = [case for case in result.cases if case.prompt in last]
-    assert len(earlier) == 17, "the tasks of both calls before it"
-    assert all(f"- fact: {one.text}" in last or f"`{one.id}` ({one.kind})" in last for one in plan.facts)
+    assert [case.use for case in earlier] == ["negative"], "of other facts the answers are told, not the tasks"
+    assert all(f"- {one.text}" in last or f"- `{one.id}`, rung `" in last for one in plan.facts)
     assert "# The student" in teacher.asked[0].system
 
 

@@ -92,10 +92,25 @@ def test_a_lesson_that_names_no_step_of_its_piece_is_dropped() -> None:
     assert [lesson.steps for lesson in found][:1] == [("step 1",)]
 
 
-def test_a_document_that_fits_is_read_in_one_call_and_its_lessons_name_lines() -> None:
-    documents = (Document(name="docs/a.md", text="# A\n\nA rule of a.\nAnother.\n"),)
+def test_documents_of_one_piece_need_no_lessons() -> None:
+    made_from = material(documents=(Document(name="docs/a.md", text="# A\n\nA rule of a.\n"),))
+    assert find_lessons(made_from, Teacher("never asked"), window=None, profile=STUDENT) == ()
+    assert lesson_calls(made_from, window=None) == 0
+    teacher = Teacher(answer())
+    draft_skill(made_from, (), teacher, window=None)
+    assert "A rule of a." in teacher.asked[0].messages[0].text
+
+
+def test_documents_of_several_pieces_are_read_first_and_their_lessons_name_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("upskill.generation.lessons.DOCUMENT_TOKENS", 30)
+    documents = (
+        Document(name="docs/a.md", text="# A\n\nA rule of a.\nAnother.\n"),
+        Document(name="docs/c.md", text="Nothing to learn here. " * 4),
+    )
     sources = (["lines 3 to 4"], ["document docs/a.md"], ["docs/a.md line 3"], ["lines 40 to 50"], ["docs/b.md"])
-    teacher = Teacher(lessons(*(("fact", f"Rule {n}.", named) for n, named in enumerate(sources))))
+    teacher = Teacher(lessons(*(("fact", f"Rule {n}.", named) for n, named in enumerate(sources))), lessons())
     made_from = material(documents=documents)
     found = find_lessons(made_from, teacher, window=WINDOW, profile=STUDENT)
     assert [lesson.steps for lesson in found] == [
@@ -103,8 +118,8 @@ def test_a_document_that_fits_is_read_in_one_call_and_its_lessons_name_lines() -
         ("document docs/a.md lines 1 to 4",),
         ("document docs/a.md lines 3 to 3",),
     ]
-    (question,) = teacher.asked
-    assert (question.purpose, lesson_calls(made_from, window=WINDOW)) == ("lessons", 1)
+    question, _ = teacher.asked
+    assert (question.purpose, lesson_calls(made_from, window=WINDOW)) == ("lessons", 2)
     said = question.messages[0].text
     assert "3| A rule of a.\n4| Another." in said
     assert "such as `document docs/a.md lines 1 to 4`" in said

@@ -122,9 +122,14 @@ def test_the_writer_is_told_of_this_student_and_of_small_ones_how_to_write() -> 
     system, asked = teacher.asked[0].system, teacher.asked[0].messages[0].text
     assert "tiny" in system
     assert "at most 900 tokens" in system
-    assert "Use the words that a question would use" in system
+    assert "This student is small." in system
     assert "about: ports, files." in asked
+    assert "quayctl" in asked, "the shape of tasks is shown"
+    assert "quay.toml" not in asked, "answers of 128 tokens hold no file"
+    least = Teacher(answer())
+    draft_skill(material(), (), least, profile=replace(PROFILE, skill_tokens=900, parameters=135_000_000))
+    assert "This student is tiny." in least.asked[0].system
     large = Teacher(answer())
     draft_skill(material(), (), large, profile=replace(PROFILE, window=200_000, skill_tokens=900))
-    assert "Use the words that a question would use" not in large.asked[0].system
+    assert "This student is" not in large.asked[0].system
     assert "capable" not in system + large.asked[0].system

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from upskill.core.cases.split import CaseCounts
 from upskill.generation.case_questions import batches_for, first_question
-from upskill.generation.facts import rungs_for
 from upskill.generation.material import Material
-from upskill.generation.student import StudentProfile
+from upskill.generation.student import StudentProfile, rungs_for
 
 STUDENT = StudentProfile(
     names=("quay",), window=2_048, output_tokens=None, harness="chat", case_tokens=400, skill_tokens=1_000
