@@ -1,12 +1,12 @@
-"""One real task from material to verdict: teachers answer by hand-off, a very small real model learns.
+"""One real task from material to verdict: teachers answer by hand-off, a small real model learns.
 
-    python -m benchmarks.record_teaching --task session --folder build/session
-    python -m benchmarks.record_teaching --task session --folder build/session     again, to resume it
+    python -m benchmarks.record_teaching --task kestrel --model 1.5b --folder build/kestrel-1.5b
+    python -m benchmarks.record_teaching --task kestrel --model 1.5b --folder build/kestrel-1.5b      resumes it
 
 Two fresh conversations serve `FOLDER/handoff/cases` and `FOLDER/handoff/skill`, and see nothing else. The student's
 answers are recorded. With `--answers RECORDING` the recorded teachers answer again, and only the student is recorded
-anew. At the end a row of the table is printed. Move `FOLDER/recording` to `tests/recorded_teaching/TASK`, or to
-`gallery/recorded/TASK` for a task of the gallery, and the tests play it back. Further words go to `generate`.
+anew. At the end a row of the table is printed. Move `FOLDER/recording` to `gallery/recorded/TASK/MODEL`, and the tests
+play it back. Further words go to `generate`.
 """
 
 import argparse
@@ -19,100 +19,76 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from tools.local_model import served_model
+from tools.models import MODELS
 
 from recorded_student import RecordedStudent
 from teaching_recording import HANDOFF, generate_command, keep, keep_run, teach
 
 ROOT = Path(__file__).parent.parent
-GALLERY = ROOT / "gallery"
+RECORDED = ROOT / "gallery" / "recorded"
 PORT = 18714
 """Of the student. Stays the same: a run is resumed only with the server it was begun with."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """What is taught, and from what."""
+    """What is taught, and from which file or folder of its material."""
 
     task: str
-    material: Path
-    cases: str
+    material: str | None
+    """`None` for a bare task."""
 
-    @property
-    def words(self) -> list[str]:
+    def words(self, model: str) -> list[str]:
         """Variables, and what comes after `upskill generate`, in a folder with the material."""
         return [
-            "UPSKILL_TEMPERATURE=0",
-            "UPSKILL_CONCURRENCY=1",
-            "UPSKILL_MAX_OUTPUT_TOKENS=96",
+            *("UPSKILL_TEMPERATURE=0", "UPSKILL_CONCURRENCY=1", "UPSKILL_MAX_OUTPUT_TOKENS=120"),
             self.task,
-            "--from",
-            self.material.name,
-            "--cases",
-            self.cases,
-            "--revisions",
-            "2",
+            *([] if self.material is None else ["--from", self.material]),
+            *("--cases", "10+32+4", "--revisions", "2", "--eval-model", model),
         ]
 
 
 TASKS = {
-    "gpu-kernels": Task(
-        task="answer questions about GPU kernels for the Hugging Face kernel builder",
-        material=GALLERY / "recorded" / "gpu-kernels" / "material" / "gpu-kernels.md",
-        cases="8+32+4",
+    "kestrel": Task(task="write kestrel.conf files and answer questions about kestrel", material="kestrel.md"),
+    "palletry": Task(
+        task="write requests to the stock service Palletry and answer questions about it", material="palletry-api.md"
     ),
-    "sql-migrations": Task(
-        task="answer questions about schema migrations on PostgreSQL that do not block the application",
-        material=GALLERY / "recorded" / "sql-migrations" / "material" / "sql-migrations.md",
-        cases="8+32+4",
-    ),
-    "session": Task(
-        task="answer questions about writing and testing CUDA kernels in this project",
-        material=ROOT / "examples" / "traces" / "session.jsonl",
-        cases="4+10+0",
-    ),
-    "howto": Task(
-        task="answer questions about evaluating a model on a local server with upskill",
-        material=ROOT / "tests" / "recorded_teaching" / "howto" / "material" / "evaluate-a-local-model.md",
-        cases="8+26+0",
-    ),
+    "siltgate": Task(task="write gate plans and operate siltgate", material="siltgate.jsonl"),
+    "orrery": Task(task="write manifests and release images with orrery", material="orrery.jsonl"),
+    "loomwright": Task(task="write pattern files and stitches for loomwright", material="loomwright"),
+    "just": Task(task="write justfiles for the command runner just and answer questions about them", material=None),
 }
+"""The list was fixed, and its materials were committed, before the first answer of any teacher or student."""
 
 
 def main() -> int:
     """Serve the student, teach, record, print the row."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.record_teaching")
     parser.add_argument("--task", choices=sorted(TASKS), required=True)
+    parser.add_argument("--model", choices=MODELS, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--answers", type=Path, default=None, help="a recording whose teachers answer again")
     parser.add_argument("--port", type=int, default=PORT)
     flags, more = parser.parse_known_args()
-    task, folder = TASKS[flags.task], flags.folder.resolve()
+    folder = flags.folder.resolve()
     recording = folder / "recording"
-    _lay_out(task, folder)
+    recording.mkdir(parents=True, exist_ok=True)
+    if (material := RECORDED / flags.task / "material").is_dir():
+        shutil.copytree(material, folder, dirs_exist_ok=True)
     with (
-        served_model() as url,
+        served_model(size=flags.model, cache=True) as url,
         RecordedStudent(recording / "student.jsonl", upstream=url, port=flags.port) as student,
     ):
-        words = [*task.words, *more]
+        words = [*TASKS[flags.task].words(MODELS[flags.model].name), *more]
         command = generate_command(words, student)
         if begun := sorted((folder / "runs").glob("*/generate.json")):
             command = generate_command(["--resume", str(begun[-1].parent), *more], student)
         print(f"$ {' '.join(command)}\nserve {folder / HANDOFF}", file=sys.stderr, flush=True)
         result = teach(command, folder, student=student, answers=flags.answers)
     keep(folder, recording, words=words, result=result)
-    if GALLERY in task.material.parents:
-        keep_run(folder, recording)
-    print(row(flags.task, result))
+    keep_run(folder, recording)
+    print(row(f"{flags.task}, {flags.model}", result))
     return 0
-
-
-def _lay_out(task: Task, folder: Path) -> None:
-    """Copy the material, and what belongs to a recording of the same name, into the folder and into the recording."""
-    for place in (folder, folder / "recording" / "material"):
-        place.mkdir(parents=True, exist_ok=True)
-        shutil.copy(task.material, place)
-        if (beside := task.material.with_suffix("")).is_dir():
-            shutil.copytree(beside, place / beside.name, dirs_exist_ok=True)
 
 
 def row(name: str, result: dict[str, Any]) -> str:

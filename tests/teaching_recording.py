@@ -33,7 +33,7 @@ def generate_command(words: Sequence[str], student: RecordedStudent) -> list[str
 
 
 def _who(student: RecordedStudent) -> list[str]:
-    who = ["--model", f"handoff/{HANDOFF}", "--eval-model", "smollm2", "--eval-base-url", student.url]
+    who = ["--model", f"handoff/{HANDOFF}", "--eval-base-url", student.url]
     return [*who, "--json", "--yes"]
 
 
@@ -120,7 +120,8 @@ def keep_run(folder: Path, recording: Path) -> None:
 
 def replay(recording: Path, folder: Path) -> dict[str, Any]:
     """Teach again from a recording, in an empty folder and without any model: the result of `generate`."""
-    shutil.copytree(recording / "material", folder, dirs_exist_ok=True)
+    material = next(path for path in (recording / "material", recording.parent / "material") if path.is_dir())
+    shutil.copytree(material, folder, dirs_exist_ok=True)
     with RecordedStudent(recording / "student.jsonl") as student:
         command = generate_command(json.loads((recording / "command.json").read_text(encoding="utf-8")), student)
         return teach(command, folder, student=student, answers=recording)
