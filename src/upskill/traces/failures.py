@@ -144,6 +144,8 @@ class _Fix:
             and (action.kind == "edit" or (action.kind == "command" and not action.is_check))
         ]
         self.same_command = self.last.call.arguments.split() == ended_by.call.arguments.split()
+        if not passed and not self.same_command and shell.changes_files(ended_by.call.arguments):
+            self.changes.append(ended_by)  # one line that changes something and then runs it again
 
     def finding(self) -> Finding:
         line = self.work.error(self.last)

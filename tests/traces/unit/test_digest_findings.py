@@ -101,6 +101,19 @@ def test_the_same_error_several_times_is_one_fix_and_the_edits_before_are_dead_e
     ]
 
 
+def test_a_line_that_changes_something_and_runs_it_again_is_the_change() -> None:
+    made = (
+        Made()
+        .bash("make test", "a.c:1: error: no semicolon", failed=True)
+        .bash("sed -i 's/x/x;/' a.c && make test", "b.c:2: error: no brace", failed=True)
+        .bash("ls; make test", "c.c:3: error: no name", failed=True)
+        .bash("make test", "ok")
+    )
+    first, *_ = found = _found(made, "fix")
+    assert "$ sed -i 's/x/x;/' a.c && make test" in _text(first)
+    assert [one for one in found if "no brace" in one.title] == [], "nothing was changed, as far as is shown"
+
+
 def test_an_error_that_gives_way_to_another_was_fixed_too() -> None:
     made = (
         Made()
