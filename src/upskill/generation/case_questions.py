@@ -13,12 +13,12 @@ from upskill.core.models import Message, Question
 from upskill.core.nouns import CheckOffer, estimate_tokens
 from upskill.core.nouns.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
 from upskill.core.nouns.text import count, shortened
-from upskill.core.skills.markdown import with_fences
+from upskill.core.skills.markdown import with_closed_block, with_fences
 from upskill.generation.citations import finding_text, passage_at
 from upskill.generation.facts import PASSAGE_TOKENS, Slot
 from upskill.generation.material import Material
 from upskill.generation.prompts import prompt, quoted
-from upskill.generation.student import RUNGS, StudentProfile, asked_told, rungs_for
+from upskill.generation.student import RUNG_SIZES, RUNGS, StudentProfile, asked_told, rungs_for
 from upskill.generation.written_case import WrittenCase
 from upskill.traces.trace import Finding
 
@@ -236,9 +236,13 @@ def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None)
     each = (tokens - estimate_tokens(shared)) // max(1, len(passages))
     most = min(each, PASSAGE_TOKENS)
     listed: list[str] = []
+    told: set[str] = set()
     for slot in slots:
-        fact, before = slot.fact, listed and slot.fact.id in {one.fact.id for one in slots[: len(listed)]}
-        about = "the same" if before else f"({'; '.join(filter(None, (fact.kind, fact.place)))}) {fact.text}"
+        fact = slot.fact
+        about = (
+            f"({'; '.join(filter(None, (fact.kind, fact.place)))}) {fact.text}" if fact.id not in told else "the same"
+        )
+        told.add(fact.id)
         listed.append(f"- `{fact.id}`, rung `{slot.rung}`: {about}")
     parts = [shared, f"## The facts to ask for\n\n{quoted(chr(10).join(listed))}"]
     found = {
@@ -252,7 +256,7 @@ def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None)
         place for at, place in enumerate(longest) if not any(found[place] in found[other] for other in longest[:at])
     ]
     if shown:
-        places = "\n\n".join(f"{place}:\n{found[place]}" for place in found if place in shown)
+        places = "\n\n".join(f"{place}:\n{with_closed_block(found[place])}" for place in found if place in shown)
         parts.append(f"Where they stand:\n\n{quoted(places)}")
     return "\n\n".join(parts)
 
@@ -360,7 +364,9 @@ def _question(batch: Batch, text: str, cases: int) -> Question:
             "case_rules",
             checks=_checks_told(batch),
             negative=f"\n\n{prompt('negative_case')}" if batch.negative else "",
-            about=prompt("case_fact" if batch.rungs else "case_family"),
+            about=prompt("case_fact", rungs="; ".join(f"`{rung}`, {RUNG_SIZES[rung]}" for rung in batch.rungs))
+            if batch.rungs
+            else prompt("case_family"),
             student=f"\n\n{batch.student}" if batch.student else "",
         ),
         messages=(Message(role="user", text=text),),
@@ -373,6 +379,8 @@ def _checks_told(batch: Batch) -> str:
     refused = [f"`{offer.kind}`" for offer in offers() if offer.runs_programs and not batch.programs]
     if refused and "file" in (batch.rungs or RUNGS):
         told.append(f"Programs cannot be run here: do not use {', '.join(refused)}.")
+    if any(offer.runs_programs for offer in usable_offers(batch.programs, batch.rungs)):
+        told.append("Prefer checks that run something where the material shows a command that proves success.")
     return "\n".join(f"- {line}" for line in told)
 
 

@@ -262,12 +262,15 @@ class _CaseWriter:
         """What would become of an answer: everything is done to a copy that would be done to it. Raises
         `UnusableAnswer` with the reasons of each case that would not hold."""
         batch = replace(batch, faulty=[])
-        copy = replace(self, batches=[batch], good=[one._replace(batch=batch) for one in self.good], doubles=0)
+        good = [one._replace(batch=batch) for one in self.good]
+        copy = replace(self, batches=[batch], good=good, doubles=0, unasked=0)
         copy._take(copy._received(batch, items))
         copy._examine([one.case for one in copy.good])
         bad = [f"{name_of(one.item)}: {problem}" for one in batch.faulty for problem in one.problems]
         if copy.doubles:
             bad.append(f"{counted(copy.doubles, 'case')} that repeat another case")
+        if copy.unasked:
+            bad.append(f"{counted(copy.unasked, 'case')} about facts that have enough cases")
         if bad:
             raise UnusableAnswer(bad)
         return (f"{counted(len(copy.good) - len(self.good), 'case')} would be used: each passed its trials",)

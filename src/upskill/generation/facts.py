@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -236,7 +236,7 @@ def _asked(families: Sequence[Sequence[Fact]], wanted: int, rungs: Sequence[str]
     most = max(map(len, families), default=0)
     once = [family[turn] for turn in range(most) for family in families if turn < len(family)]
     turns = (once * len(rungs))[:wanted]
-    first = {fact.id: place for place, fact in enumerate(dict.fromkeys(turns))}
+    first = _first_rungs(dict.fromkeys(turns), rungs)
     times: Counter[str] = Counter()
     asked: list[tuple[Fact, str]] = []
     for fact in turns:
@@ -244,6 +244,13 @@ def _asked(families: Sequence[Sequence[Fact]], wanted: int, rungs: Sequence[str]
         times[fact.id] += 1
     order = {family[0].family: place for place, family in enumerate(families)}
     return sorted(asked, key=lambda one: order[one[0].family])
+
+
+def _first_rungs(facts: Iterable[Fact], rungs: Sequence[str]) -> dict[str, int]:
+    """By fact, on which rung it is asked first: one line as an answer, several as a snippet or a file in turn, and all
+    rungs in turn where the answer is not known."""
+    longer, any_of = itertools.cycle(range(1, len(rungs)) or (0,)), itertools.cycle(range(len(rungs)))
+    return {fact.id: next(any_of) if not fact.answer else next(longer) if "\n" in fact.answer else 0 for fact in facts}
 
 
 def with_fact(written: WrittenCase, slots: Sequence[Slot]) -> WrittenCase:
@@ -278,7 +285,8 @@ SCHEMA = object_of(facts=list_of(_ENTRY))
 _NO_PLACE = "an empty text, since there is no material: list what you are certain of"
 _PLACE = (
     "where it stands, as few lines or steps as somebody must read to know it: `document NAME lines 3 to 3`, "
-    "`SKILL.md lines 3 to 9`, `step 14`, `trace 2 step 14`, `example 1`. An entry whose place does not exist is dropped"
+    "`SKILL.md lines 3 to 9`, `step 14`, `trace 2 step 14`, `example 1`; two places with `;` between them. An entry "
+    "whose place does not exist is dropped"
 )
 
 

@@ -228,14 +228,14 @@ def asking_in(sides: Sequence[tuple[Path, Side]]) -> Iterator[CloseSide]:
     """
     with ExitStack() as stack:
         paths: dict[Side, list[Path]] = {}
-        closed: dict[Path, str] = {}
+        closed: set[Path] = set()
         for folder, side in sides:
             stack.enter_context(only_one_in(make_side(folder, side)))
             paths.setdefault(side, []).append(prepare_side(folder, side))
 
         def close(side: Side, outcome: str) -> None:
             for path in paths.get(side, ()):
-                closed[path] = outcome
+                closed.add(path)
                 write_state(path, "finished", outcome)
 
         state: State = "stopped"

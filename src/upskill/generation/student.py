@@ -30,6 +30,7 @@ TINY = 1_000_000_000
 
 RUNGS = ("answer", "snippet", "file")
 """How much a case asks for: one line, a few lines, a whole file or program. A written case names its own in `extra`."""
+RUNG_SIZES = {"answer": "one line", "snippet": "a few lines", "file": "a whole file or program"}
 LEAST_OUTPUT = {"snippet": 100, "file": 400}
 """Tokens of the longest answer from which on a student is asked for so much."""
 RUNG_NAMES = {"answer": "one-line answers", "snippet": "snippets", "file": "files and programs"}

@@ -262,6 +262,19 @@ def test_rungs_share_equally_and_a_fact_that_is_asked_again_is_asked_on_another(
     assert Counter(slot.fact.use for slot in slots) == {"learn": 6, "held-out": 12}
 
 
+def test_a_fact_of_one_line_is_asked_as_an_answer_and_one_of_several_as_more() -> None:
+    plan = with_sides(
+        [fact(n, answer="a\nb" if n % 2 else f"{n}") for n in range(1, 9)], CaseCounts(held_out=8, learn=0)
+    )
+    asked = slots_for(plan, CaseCounts(learn=0, held_out=8, negative=0), MATERIAL)
+    assert {slot.rung for slot in asked if "\n" not in slot.fact.answer} == {"answer"}
+    assert {slot.rung for slot in asked if "\n" in slot.fact.answer} == {"snippet", "file"}
+    tiny = replace(profile(), parameters=135_000_000)
+    assert {slot.rung for slot in slots_for(plan, CaseCounts(learn=0, held_out=8), MATERIAL, profile=tiny)} == {
+        "answer"
+    }
+
+
 def test_cases_carry_what_the_plan_says_and_each_call_sees_what_others_ask() -> None:
     counts = CaseCounts(learn=6, held_out=18, negative=2)
     plan = with_sides([fact(n) for n in range(1, 25)], counts)
