@@ -332,8 +332,8 @@ def _apart(batch: Batch, there: Sequence[str]) -> str:
         parts[0] += f" These tasks are there already:\n\n{_listed(there[-batch.shown :])}"
     if batch.other_facts:
         parts.append(
-            "These are the answers of other cases. Ask for none of them, and write none into a task or its files, "
-            f"unless the task cannot be put without it:\n\n{_listed(batch.other_facts[: batch.shown])}"
+            "These are the answers of other cases: ask for none of them. Where a task needs the same form in passing, "
+            f"put other values into it:\n\n{_listed(batch.other_facts[: batch.shown])}"
         )
     return "\n\n".join(parts)
 
