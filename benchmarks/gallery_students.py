@@ -7,8 +7,9 @@
 
 Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; the evidence of a skill is
 written beside it. Cases are asked once, at temperature 0, of a server that remembers prompts: without that it takes
-ten times as long. A run that is there is not made again, unless `--again`; after a stop, what was answered comes from
-the store. Beside the GPU skill, what was published about its subject is measured on SmolLM2, as a skill of its own.
+ten times as long. With tools two answers are written at once. A run that is there is not made again, unless `--again`;
+after a stop, what was answered comes from the store. Beside the GPU skill, what was published about its subject is
+measured on SmolLM2, as a skill of its own.
 """
 
 import argparse
@@ -33,7 +34,7 @@ TARNCTL = ROOT / "examples" / "tarnctl"
 UPSKILL = str(Path(sys.executable).parent / "upskill")
 PORT = 18731
 """Stays the same: it is part of what a run records."""
-ASKED = ["--runs", "1", "--concurrency", "1"]
+ASKED = ["--runs", "1", "--concurrency"]
 SMOLLM2 = "smollm2"
 NAMES = {SMOLLM2: SMOLLM2, **{size: model.name for size, model in MODELS.items()}}
 SET = {"UPSKILL_TEMPERATURE": "0"}
@@ -80,7 +81,7 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
         return False
     fresh = ROOT / "build" / "measured" / f"{runs.name}-{flags.model}-{flags.level}"
     shutil.rmtree(fresh, ignore_errors=True)
-    words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED]
+    words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED, "1" if knows else "2"]
     words += ["--harness", "chat" if knows else "agent", "--base-url", f"{url}/v1", "--yes"]
     words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
     words += ["--fresh"] if flags.again else []

@@ -1,1 +1,1 @@
-"""Codex, Claude Code and opencode as harnesses, each behind one adapter."""
+"""Codex, Claude Code, opencode and Qwen Code as harnesses, each behind one adapter."""

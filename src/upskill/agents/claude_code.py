@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, version_of
-from upskill.agents.streams import event_lines, native_program, object_in, objects_in, texts_in
+from upskill.agents.streams import native_program, objects_in, skills_used, texts_in
 from upskill.core.nouns import Files
 from upskill.core.trials.harness import Harness
+from upskill.core.trials.trajectory import KnownTool, KnownTools
 from upskill.core.trials.trial_run import AgentProgram
 from upskill.sandbox import Mount
 
@@ -26,6 +27,21 @@ WAITS = ("API_TIMEOUT_MS", "CLAUDE_STREAM_IDLE_TIMEOUT_MS", "CLAUDE_BYTE_STREAM_
 LONGEST_MILLISECONDS = "86400000"
 """How long it waits for its model is our business: the bridge answers when the provider does."""
 _MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
+TOOLS: KnownTools = {
+    "Bash": KnownTool(kind="shell", argument="command"),
+    "Read": KnownTool(kind="read_file", argument="file_path"),
+    "Write": KnownTool(kind="write_file", argument="file_path"),
+    "Edit": KnownTool(kind="edit_file", argument="file_path"),
+    "MultiEdit": KnownTool(kind="edit_file", argument="file_path"),
+    "NotebookEdit": KnownTool(kind="edit_file", argument="notebook_path"),
+    "Glob": KnownTool(kind="find_files", argument="pattern"),
+    "Grep": KnownTool(kind="search_files", argument="pattern"),
+    "WebFetch": KnownTool(kind="web", argument="url"),
+    "WebSearch": KnownTool(kind="web", argument="query"),
+    "Skill": KnownTool(kind="skill", argument="skill"),
+    "Agent": KnownTool(kind="subagent"),
+    "Task": KnownTool(kind="subagent"),
+}
 
 
 class ClaudeCode:
@@ -37,6 +53,7 @@ class ClaudeCode:
     limits = AGENT_LIMITS
     request_tokens = 24_000
     skills_folder = f"{HOME}/.claude/skills"
+    tools = TOOLS
     own_files: tuple[str, ...] = ()
 
     def program(self, found: Path) -> AgentProgram:
@@ -96,14 +113,7 @@ class ClaudeCode:
 
     def loads(self, stdout: bytes) -> tuple[str, ...]:
         """Every use of the tool `Skill`."""
-        loaded: dict[str, None] = {}
-        for event in event_lines(stdout):
-            if event.get("type") == "assistant":
-                for part in objects_in(object_in(event, "message"), "content"):
-                    named = object_in(part, "input").get("skill")
-                    if part.get("name") == "Skill" and isinstance(named, str):
-                        loaded[named.strip("/ ")] = None
-        return tuple(loaded)
+        return skills_used(stdout, tool="Skill")
 
     def load(self, skill: str) -> ToolRequest:
         """The tool `Skill`."""

@@ -9,6 +9,7 @@ from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, Tool
 from upskill.agents.streams import event_lines, object_in, objects_in, texts_in
 from upskill.core.nouns import Files
 from upskill.core.trials.harness import Harness
+from upskill.core.trials.trajectory import KnownTool, KnownTools
 from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import UsageError
 from upskill.sandbox import WORKSPACE, Mount
@@ -46,6 +47,15 @@ enabled = {bundled}
 _SKILL_PATH = re.compile(r"(?<![\w.-])([\w.-]+)/SKILL\.md")
 _TARGETS = {"x86_64": "x86_64-unknown-linux-musl", "aarch64": "aarch64-unknown-linux-musl"}
 _PACKAGES = {"x86_64": "codex-linux-x64", "aarch64": "codex-linux-arm64"}
+TOOLS: KnownTools = {
+    "exec_command": KnownTool(kind="shell", argument="cmd", folder="workdir"),
+    "shell_command": KnownTool(kind="shell", argument="command", folder="workdir"),
+    "shell": KnownTool(kind="shell", argument="command", folder="workdir"),
+    "write_stdin": KnownTool(kind="shell", argument="chars"),
+    "apply_patch": KnownTool(kind="edit_file", argument="input"),
+    "view_image": KnownTool(kind="read_file", argument="path"),
+    "spawn_agent": KnownTool(kind="subagent"),
+}
 
 
 class Codex:
@@ -57,6 +67,7 @@ class Codex:
     limits = AGENT_LIMITS
     request_tokens = 10_000
     skills_folder = f"{HOME}/.agents/skills"
+    tools = TOOLS
     own_files: tuple[str, ...] = ()
 
     def program(self, found: Path) -> AgentProgram:

@@ -22,7 +22,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, GenerateInput, Model, 
 from inspect_ai.tool import ToolChoice, ToolInfo
 from inspect_ai.util import suspend_working_limit
 
-from upskill.agents.streams import Dialect
+from upskill.agents.streams import Dialect, objects_in
 
 Asked = Callable[[Sequence[ChatMessage], Sequence[ToolInfo]], bool]
 Answered = Callable[[Sequence[ChatMessage], Sequence[ToolInfo], ModelOutput, bool], None]
@@ -109,4 +109,8 @@ class EngineBridge:
             case "messages":
                 return await inspect_anthropic_api_request(request, None, None, None, self._bridge, beta=True)
             case "completions":
+                for tool in objects_in(request, "tools"):
+                    # A function without parameters may leave them out; the engine does not know that.
+                    if isinstance(function := tool.get("function"), dict):
+                        function.setdefault("parameters", {"type": "object", "properties": {}})
                 return await inspect_completions_api_request(request, None, self._bridge)

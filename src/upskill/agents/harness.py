@@ -1,4 +1,4 @@
-"""A coding agent as a harness: what is the same for all of them. Each is an adapter in `trials/harnesses/`."""
+"""A coding agent as a harness: what is the same for all of them. Each has an adapter in a module of this folder."""
 
 import hashlib
 import os
@@ -16,6 +16,7 @@ from upskill import processes
 from upskill.core.nouns import Arm, Case, Files, Skill, digest_of, harness_info
 from upskill.core.progress import Progress
 from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Requests
+from upskill.core.trials.trajectory import KnownTools
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits
 from upskill.errors import UsageError
 from upskill.sandbox import Limits
@@ -116,6 +117,8 @@ class AgentAdapter(Protocol):
     """How large its first request is without the case, for estimates."""
     skills_folder: str
     """Where it looks for skills, by an absolute path inside; outside of the workspace where it allows that."""
+    tools: KnownTools
+    """What the tools of its models are for."""
     own_files: tuple[str, ...]
     """Patterns of paths in the workspace that the agent writes for itself: they are no part of an answer."""
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, version_of
-from upskill.agents.streams import event_lines, native_program, object_in, objects_in, texts_in
+from upskill.agents.streams import event_lines, listed_skills, native_program, object_in, objects_in, texts_in
 from upskill.core.nouns import Files
 from upskill.core.trials.harness import Harness
+from upskill.core.trials.trajectory import KnownTool, KnownTools
 from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import UsageError
 from upskill.processes import find_program
@@ -29,9 +30,22 @@ SEARCH = f"{INSIDE}/bin/rg"
 """It searches with ripgrep, also when it loads a skill, and downloads one where there is none."""
 SEARCH_PLACES = (".local/share/opencode/bin/rg", ".cache/opencode/bin/rg")
 """Where it keeps the one that it downloaded, in a person's home."""
-LISTED = ("<available_skills>", "</available_skills>")
 BUNDLED = ("customize-opencode",)
 _MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
+TOOLS: KnownTools = {
+    "bash": KnownTool(kind="shell", argument="command", folder="workdir"),
+    "read": KnownTool(kind="read_file", argument="filePath"),
+    "write": KnownTool(kind="write_file", argument="filePath"),
+    "edit": KnownTool(kind="edit_file", argument="filePath"),
+    "patch": KnownTool(kind="edit_file", argument="patchText"),
+    "list": KnownTool(kind="find_files", argument="path"),
+    "glob": KnownTool(kind="find_files", argument="pattern"),
+    "grep": KnownTool(kind="search_files", argument="pattern"),
+    "webfetch": KnownTool(kind="web", argument="url"),
+    "websearch": KnownTool(kind="web", argument="query"),
+    "skill": KnownTool(kind="skill", argument="name"),
+    "task": KnownTool(kind="subagent"),
+}
 
 
 class OpenCode:
@@ -43,6 +57,7 @@ class OpenCode:
     limits = replace(AGENT_LIMITS, memory_mb=1280)
     request_tokens = 8_000
     skills_folder = "/home/agent/.agents/skills"
+    tools = TOOLS
     own_files: tuple[str, ...] = (".opencode/*",)
 
     def program(self, found: Path) -> AgentProgram:
@@ -101,7 +116,7 @@ class OpenCode:
         if not request.get("tools"):
             return ""
         texts = texts_in([each for each in objects_in(request, "messages") if each.get("role") == "system"])
-        return "\n".join(filter(None, map(_listed_in, texts)))
+        return listed_skills(texts)
 
     def loads(self, stdout: bytes) -> tuple[str, ...]:
         """Every use of the tool `skill`."""
@@ -120,15 +135,6 @@ class OpenCode:
     def shell(self, command: str) -> ToolRequest:
         """The tool `bash`."""
         return ToolRequest(tool="bash", arguments={"command": command, "description": "Runs a command"})
-
-
-def _listed_in(text: str) -> str:
-    """The first list in a text; empty where there is none. Not by a pattern: on a text of a program that consists of
-    beginnings only, one takes hours."""
-    first, last = LISTED
-    begin = text.find(first)
-    end = text.find(last, begin)
-    return "" if begin < 0 or end < 0 else text[begin : end + len(last)]
 
 
 def _ripgrep() -> Path:

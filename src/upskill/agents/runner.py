@@ -129,6 +129,7 @@ class _AgentTrial:
         return Traffic(
             prompt=self._pending.planned.case.prompt.strip(),
             skill=skill,
+            tools=runs.adapter.tools,
             others=tuple(marks_for(other, known=f"{known}\n{other.description}\n{own_body}") for other in others),
             watch=watch,
         )

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_never
 
-from upskill.core.trials.trajectory import KnownTool, KnownTools
 from upskill.errors import UsageError
 
 
@@ -43,45 +42,31 @@ def texts_in(messages: list[Mapping[str, Any]]) -> Iterator[str]:
                 yield part["text"]
 
 
-CODEX: KnownTools = {
-    "exec_command": KnownTool(kind="shell", argument="cmd", folder="workdir"),
-    "shell_command": KnownTool(kind="shell", argument="command", folder="workdir"),
-    "shell": KnownTool(kind="shell", argument="command", folder="workdir"),
-    "write_stdin": KnownTool(kind="shell", argument="chars"),
-    "apply_patch": KnownTool(kind="edit_file", argument="input"),
-    "view_image": KnownTool(kind="read_file", argument="path"),
-    "spawn_agent": KnownTool(kind="subagent"),
-}
-CLAUDE_CODE: KnownTools = {
-    "Bash": KnownTool(kind="shell", argument="command"),
-    "Read": KnownTool(kind="read_file", argument="file_path"),
-    "Write": KnownTool(kind="write_file", argument="file_path"),
-    "Edit": KnownTool(kind="edit_file", argument="file_path"),
-    "MultiEdit": KnownTool(kind="edit_file", argument="file_path"),
-    "NotebookEdit": KnownTool(kind="edit_file", argument="notebook_path"),
-    "Glob": KnownTool(kind="find_files", argument="pattern"),
-    "Grep": KnownTool(kind="search_files", argument="pattern"),
-    "WebFetch": KnownTool(kind="web", argument="url"),
-    "WebSearch": KnownTool(kind="web", argument="query"),
-    "Skill": KnownTool(kind="skill", argument="skill"),
-    "Agent": KnownTool(kind="subagent"),
-    "Task": KnownTool(kind="subagent"),
-}
-OPENCODE: KnownTools = {
-    "bash": KnownTool(kind="shell", argument="command", folder="workdir"),
-    "read": KnownTool(kind="read_file", argument="filePath"),
-    "write": KnownTool(kind="write_file", argument="filePath"),
-    "edit": KnownTool(kind="edit_file", argument="filePath"),
-    "patch": KnownTool(kind="edit_file", argument="patchText"),
-    "list": KnownTool(kind="find_files", argument="path"),
-    "glob": KnownTool(kind="find_files", argument="pattern"),
-    "grep": KnownTool(kind="search_files", argument="pattern"),
-    "webfetch": KnownTool(kind="web", argument="url"),
-    "websearch": KnownTool(kind="web", argument="query"),
-    "skill": KnownTool(kind="skill", argument="name"),
-    "task": KnownTool(kind="subagent"),
-}
-KNOWN_TOOLS: KnownTools = {**CODEX, **CLAUDE_CODE, **OPENCODE}
+def listed_skills(texts: Iterable[str]) -> str:
+    """The first list of skills in each text, as opencode and Qwen Code write it. Not by a pattern: on a text of a
+    program that consists of beginnings only, one takes hours."""
+    found = []
+    for text in texts:
+        begin = text.find(_LIST_BEGINS)
+        end = text.find(_LIST_ENDS, begin)
+        if begin >= 0 and end >= 0:
+            found.append(text[begin : end + len(_LIST_ENDS)])
+    return "\n".join(found)
+
+
+_LIST_BEGINS, _LIST_ENDS = "<available_skills>", "</available_skills>"
+
+
+def skills_used(stdout: bytes, *, tool: str) -> tuple[str, ...]:
+    """The skills that were loaded by a tool, from events in the form of Claude Code."""
+    loaded: dict[str, None] = {}
+    for event in event_lines(stdout):
+        if event.get("type") == "assistant":
+            for part in objects_in(object_in(event, "message"), "content"):
+                named = object_in(part, "input").get("skill")
+                if part.get("name") == tool and isinstance(named, str):
+                    loaded[named.strip("/ ")] = None
+    return tuple(loaded)
 
 
 Dialect = Literal["responses", "messages", "completions"]

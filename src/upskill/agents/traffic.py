@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from inspect_ai.model import ChatMessage, ChatMessageTool, ModelOutput
 from inspect_ai.tool import ToolCall, ToolInfo
 
-from upskill.agents.streams import KNOWN_TOOLS
 from upskill.core.nouns import Skill, SkillUse
-from upskill.core.trials.trajectory import SKILL_FILE, SkillWatch, TrajectoryBuilder
+from upskill.core.trials.trajectory import SKILL_FILE, KnownTools, SkillWatch, TrajectoryBuilder
 
 LEAST_CHARACTERS = (40, 25, 12)
 """How long a line of a skill's body must be to tell that it was loaded: the first length that any line has."""
@@ -93,6 +92,8 @@ class Traffic:
     prompt: str
     """The case's: a request without it is a title, a summary or a subagent's."""
     skill: SkillMarks | None
+    tools: KnownTools
+    """What the agent's tools are for."""
     others: tuple[SkillMarks, ...] = ()
     watch: SkillWatch | None = None
     """Which other files of the skill were used."""
@@ -114,7 +115,7 @@ class Traffic:
     last: ModelOutput | None = None
     conversation: list[ChatMessage] = field(default_factory=list)
     """The main thread, with the model's last answer."""
-    trajectory: TrajectoryBuilder = field(default_factory=lambda: TrajectoryBuilder(KNOWN_TOOLS))
+    trajectory: TrajectoryBuilder = field(init=False)
     """Every tool call that the model made, in that order."""
     _listing: str = ""
     """The longest listing that was seen, on one line."""
@@ -134,6 +135,9 @@ class Traffic:
     """Whether the model has started any: they speak beside the agent, also about its prompt."""
     _delegates: bool = False
     """Whether somebody may be at work for the agent now: a subagent, or a skill that runs as one."""
+
+    def __post_init__(self) -> None:
+        self.trajectory = TrajectoryBuilder(self.tools)
 
     @property
     def model_owes(self) -> bool:
@@ -207,15 +211,16 @@ class Traffic:
     def _read(self, message: ChatMessage, calls: Mapping[str, ToolCall]) -> None:
         """Something that the model has not seen before."""
         text = message.text
-        if self.skill is not None and self.loaded_turn is None and self.skill.are_in(text):
+        call = calls.get(message.tool_call_id or "") if isinstance(message, ChatMessageTool) else None
+        new = text if call is None else _without_arguments(text, call)
+        if self.skill is not None and self.loaded_turn is None and self.skill.are_in(new):
             self.loaded_turn = self.turns
         for other in self.others:
-            if other.are_in(text):
+            if other.are_in(new):
                 self._others_loaded.setdefault(other.name)
-        call = calls.get(message.tool_call_id or "") if isinstance(message, ChatMessageTool) else None
         if call is None or not isinstance(message, ChatMessageTool):
             return
-        if message.error is not None and call.id in self._call_numbers and not _has_run(call, text):
+        if message.error is not None and call.id in self._call_numbers and not self._has_run(call, text):
             self.trajectory.mark_failed(self._call_numbers.pop(call.id))
         well = message.error is None and _FAILED.search(text) is None
         if self.watch is not None:
@@ -253,7 +258,7 @@ class Traffic:
         self._asking = self._summed_up = False
         self._chain += [call.id for call in calls]
         self._issued.update(self._chain)
-        kinds = {KNOWN_TOOLS[call.function].kind for call in calls if call.function in KNOWN_TOOLS}
+        kinds = {self.tools[call.function].kind for call in calls if call.function in self.tools}
         self._subagents = self._subagents or "subagent" in kinds
         self._delegates = self._subagents or "skill" in kinds
         self.last = output
@@ -292,11 +297,18 @@ class Traffic:
         pending = {call.id for call in _calls(self.last)} if self.last is not None else set()
         return any(isinstance(message, ChatMessageTool) and message.tool_call_id in pending for message in messages)
 
+    def _has_run(self, call: ToolCall, result: str) -> bool:
+        """Whether a call with an error for a result did something: Claude Code marks commands that exit with one so."""
+        known = self.tools.get(call.function)
+        return known is not None and known.kind == "shell" and not result.lstrip().startswith(_REFUSED)
 
-def _has_run(call: ToolCall, result: str) -> bool:
-    """Whether a call with an error for a result did something: Claude Code marks commands that exit with one so."""
-    known = KNOWN_TOOLS.get(call.function)
-    return known is not None and known.kind == "shell" and not result.lstrip().startswith(_REFUSED)
+
+def _without_arguments(text: str, call: ToolCall) -> str:
+    """A tool's result without what its model wrote in the call: Qwen Code repeats the command line."""
+    for value in call.arguments.values() if isinstance(call.arguments, dict) else ():
+        if isinstance(value, str) and value:
+            text = text.replace(value, "")
+    return text
 
 
 def _calls(output: ModelOutput) -> list[ToolCall]:

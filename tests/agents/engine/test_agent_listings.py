@@ -2,6 +2,7 @@
 
 import pytest
 
+from upskill.agents.claude_code import TOOLS
 from upskill.agents.traffic import SkillMarks, Traffic
 from upskill.core.nouns import SkillUse
 
@@ -20,7 +21,7 @@ def listing(form: str, *entries: tuple[str, str]) -> str:
 
 
 def traffic(skill: SkillMarks | None = TARN) -> Traffic:
-    return Traffic(prompt="?", skill=skill, others=(RIVAL,))
+    return Traffic(tools=TOOLS, prompt="?", skill=skill, others=(RIVAL,))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -54,4 +55,4 @@ def test_without_the_skill_the_other_skills_are_counted_too() -> None:
     alone = traffic(None)
     alone.lists(listing("lines", ("tarn-rival", LONG)))
     assert alone.use == SkillUse(listed=False, loaded=False, others_listed=1)
-    assert Traffic(prompt="?", skill=None).use is None
+    assert Traffic(tools=TOOLS, prompt="?", skill=None).use is None

@@ -11,6 +11,7 @@ import pytest
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
 from inspect_ai.tool import ToolCall, ToolInfo
 
+from upskill.agents import claude_code, codex, opencode
 from upskill.agents.bridge import (
     MOST_BODY_BYTES,
     MOST_CONNECTIONS,
@@ -25,6 +26,7 @@ from upskill.agents.streams import Dialect
 from upskill.agents.traffic import AgentFailed, SkillMarks, Traffic
 
 LINE = "A line of the skill that stands nowhere else."
+KNOWN = {**codex.TOOLS, **claude_code.TOOLS, **opencode.TOOLS}
 TOOLS = [ToolInfo(name="shell", description="Runs a command.")]
 PROMPT = ChatMessageUser(content="Write the file.")
 FORGED: list[ChatMessage] = [ChatMessageUser(content=f"Write the file.\n{LINE}")]
@@ -37,7 +39,9 @@ def calling(id_: str) -> ModelOutput:
 
 def traffic() -> Traffic:
     """The agent has asked once, and its model has called a tool, which runs now."""
-    watched = Traffic(prompt="Write the file.", skill=SkillMarks(name="one", description="One.", lines=(LINE,)))
+    watched = Traffic(
+        tools=KNOWN, prompt="Write the file.", skill=SkillMarks(name="one", description="One.", lines=(LINE,))
+    )
     say(watched, [PROMPT], calling("call-1"))
     return watched
 
@@ -110,7 +114,7 @@ def test_a_summary_that_a_program_asked_for_does_not_carry_its_conversation_on()
 
 
 def test_a_subagent_that_is_given_the_prompt_of_the_case_is_no_program_in_the_agents_name() -> None:
-    watched = Traffic(prompt="Write the file.", skill=None)
+    watched = Traffic(tools=KNOWN, prompt="Write the file.", skill=None)
     task = ToolCall(id="call-1", function="Task", arguments={"prompt": "Write the file."})
     delegating = ModelOutput.from_message(ChatMessageAssistant(content="", tool_calls=[task]))
     say(watched, [PROMPT], delegating)
@@ -294,7 +298,7 @@ def test_long_words_and_listings_without_an_end_are_read_in_no_time() -> None:
 
 
 def test_a_skill_that_was_not_offered_is_not_loaded_by_its_name() -> None:
-    watched = Traffic(prompt="Write the file.", skill=None)
+    watched = Traffic(tools=KNOWN, prompt="Write the file.", skill=None)
     watched.lists("<available_skills> - beta: Second. </available_skills>")
     messages: list[ChatMessage] = [PROMPT]
     for number, name in enumerate(("alpha", "beta")):

@@ -22,10 +22,10 @@ from provider import Behaviour, Provider, ReceivedRequest
 Probability = float | Callable[[str], float]
 """Known; or by the prompt."""
 
-SHELLS = ("exec_command", "shell_command", "Bash", "bash", "shell")
+SHELLS = ("exec_command", "shell_command", "run_shell_command", "Bash", "bash", "shell")
 """The tools that run a command line, under the names that harnesses give them."""
-SKILL_TOOLS = {"Skill": "skill", "skill": "name"}
-"""The tools that load a skill, and the argument that names it."""
+SKILL_TOOLS = ("Skill", "skill")
+"""The tools that load a skill; their first argument names it."""
 WORK = ": the work; "
 """How a command begins by which the router does the work: so it recognises it in what comes back."""
 
@@ -208,9 +208,9 @@ def read_request(body: Mapping[str, Any], policy: Policy) -> Asked:
 
 
 def read_listing(text: str) -> dict[str, ListedSkill]:
-    """Every skill that is listed, in the forms of Codex, Claude Code, opencode and our own harness."""
+    """Every skill that is listed, in the forms of the agents and of our own harness."""
     found = [
-        ListedSkill(name, description, path)
+        ListedSkill(name, description.removesuffix(" (user)"), path)  # so Qwen Code says whose it is
         for name, description, path in re.findall(
             r"<name>\s*(.*?)\s*</name>\s*<description>\s*(.*?)\s*</description>\s*<location>\s*(.*?)\s*</location>",
             text,
@@ -237,9 +237,9 @@ def read_listing(text: str) -> dict[str, ListedSkill]:
 
 def load_call(asked: Asked, name: str) -> tuple[str, dict[str, Any]]:
     """The tool call by which a model of this harness loads a skill."""
-    for tool, argument in SKILL_TOOLS.items():
+    for tool in SKILL_TOOLS:
         if tool in asked.tools:
-            return tool, {argument: name}
+            return tool, {next(iter(asked.tools[tool]["properties"])): name}
     path = asked.listed[name].path
     if path is None:
         raise LookupError(f"no tool loads {name}, and the listing does not say where it lies")
@@ -262,9 +262,8 @@ def shell_arguments(parameters: Mapping[str, Any], command: str) -> dict[str, An
 
 def _loads(call: Mapping[str, Any], listed: Mapping[str, ListedSkill]) -> list[str]:
     """The skills that a tool call loads."""
-    argument = SKILL_TOOLS.get(call["name"])
-    if argument is not None:
-        return [str(json.loads(call["arguments"]).get(argument))]
+    if call["name"] in SKILL_TOOLS:
+        return [str(next(iter(json.loads(call["arguments"]).values()), None))]
     return [skill.name for skill in listed.values() if skill.path is not None and skill.path in call["arguments"]]
 
 

@@ -1,7 +1,7 @@
-"""Codex, Claude Code and opencode as people install them, in the sandbox, with a scripted model on loopback.
+"""Codex, Claude Code, opencode and Qwen Code as people install them, in the sandbox, with a scripted model on loopback.
 
 One evaluation of each agent has one answer without the skill, one with it offered and one with it forced. Everything
-below is asked of these nine answers. `make agents` fetches the programs.
+below is asked of these twelve answers. `make agents` fetches the programs.
 """
 
 import difflib
@@ -34,6 +34,7 @@ ADDED = {
         "skills section — don't guess.",
     ],
     "opencode": [],
+    "qwen-code": ["<name>", "</name>", "<description>", "</description>", "<location>", "user", "</location>"],
 }
 """What an agent says besides the list itself as soon as there is a skill."""
 IDS = ("prompt_cache_key",)
@@ -42,9 +43,16 @@ PORT = 18_474
 """Always the same: the server is part of who a model is, and so of the ids of its trials."""
 LONG = 1_500
 """Longer texts are an agent's own; they are compared by their digests."""
-DAY = re.compile(r"\b(?:\d{4}-\d\d-\d\d|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d{4})\b")
+DAY = re.compile(
+    r"\b(?:\d{4}-\d\d-\d\d|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d{4}"
+    r"|[A-Z][a-z]+day, [A-Z][a-z]+ \d+, \d{4})\b"
+)
 KERNEL = re.compile(r"\bLinux \d[\w.+-]*")
-REMOVED = {"codex": [], "claude-code": [], "opencode": ["No skills are currently available."]}
+NO_SKILLS = (
+    "No skills are currently available. Skills can be added by creating directories with SKILL.md files or by "
+    "configuring MCP servers with model-invocable prompts."
+)
+REMOVED = {"codex": [], "claude-code": [], "opencode": ["No skills are currently available."], "qwen-code": [NO_SKILLS]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

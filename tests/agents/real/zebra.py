@@ -14,7 +14,7 @@ NAME = "zebra-greeting"
 DESCRIPTION = "How greetings are written in the zebra project. Use it when a greeting file is asked for."
 MARK = "Every greeting of the zebra project ends with the word STRIPES, in capital letters."
 BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
-PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode"}
+PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode", "qwen-code": "qwen"}
 
 
 def make_skill(folder: Path, prompts: Mapping[str, str]) -> Path:
@@ -53,9 +53,11 @@ def policy(prompts: Mapping[str, str], **changes: Any) -> Policy:
 
 
 def settle(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Work in this folder, with a home for what is kept between runs, and with ripgrep, which opencode needs."""
+    """Work in this folder, with a home for what is kept between runs, with ripgrep, which opencode needs, and with the
+    Node that Qwen Code needs."""
     patch.chdir(folder)
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    (node,) = BINARIES.parent.glob("node-linux-*/bin")
     (ripgrep,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
-    patch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{ripgrep}")
+    patch.setenv("PATH", os.pathsep.join([str(node), os.environ["PATH"], str(ripgrep)]))

@@ -1,4 +1,4 @@
-"""What is particular to Claude Code and opencode: how they are started, what they list, what they report."""
+"""What is particular to Claude Code, opencode and Qwen Code: how they are started, what they list, what they report."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,8 @@ from upskill.agents.claude_code import ClaudeCode
 from upskill.agents.codex import Codex
 from upskill.agents.harness import AgentAdapter, Launch
 from upskill.agents.opencode import CONFIG, PROMPT, OpenCode
+from upskill.agents.qwen_code import PROMPT as SAID
+from upskill.agents.qwen_code import SETTINGS, QwenCode
 from upskill.core.trials.trial_run import AgentProgram
 
 PROGRAM = AgentProgram(path=Path("/usr/bin/agent"), version="1.0", mounts=(), command="/opt/agent")
@@ -30,6 +32,16 @@ def test_claude_code_takes_any_prompt_for_a_prompt(prompt: str) -> None:
 
 def test_claude_code_is_made_to_load_a_skill_by_its_command() -> None:
     assert ClaudeCode().argv(PROGRAM, launch("/compact\nnow", forced="zebra"))[-1] == "/zebra /compact\nnow"
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_qwen_code_reads_the_prompt_and_no_word_of_it_is_an_option_or_a_command(prompt: str) -> None:
+    agent = QwenCode()
+    said = agent.files(launch(prompt))[SAID].decode()
+    assert said.removeprefix(" ") == prompt
+    assert not said.startswith("/")
+    assert agent.files(launch(prompt, forced="zebra"))[SAID].decode() == f"/zebra {prompt}"
+    assert agent.argv(PROGRAM, launch(prompt)) == agent.argv(PROGRAM, launch("another", forced="zebra"))
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
@@ -59,6 +71,13 @@ def test_bundled_skills_are_off_unless_asked_for() -> None:
     assert denied(launch()) == {"*": "allow", "customize-opencode": "deny"}
     assert denied(launch(bundled=True)) == {"*": "allow"}
 
+    def disabled(asked: Launch) -> list[str]:
+        names: list[str] = json.loads(QwenCode().files(asked)[SETTINGS])["skills"]["disabled"]
+        return names
+
+    assert "review" in disabled(launch())
+    assert disabled(launch(bundled=True)) == []
+
 
 def test_the_listing_of_claude_code_is_in_a_reminder_or_in_a_system_message() -> None:
     listed = "The following skills are available for use with the Skill tool:\n\n- zebra: Stripes.\n"
@@ -79,9 +98,19 @@ def test_the_listing_of_opencode_is_in_the_system_message() -> None:
     assert OpenCode().listing({"messages": messages}) == ""
 
 
-def test_what_claude_code_reports() -> None:
-    use = {"type": "tool_use", "name": "Skill", "input": {"skill": "zebra"}}
-    loaded = ClaudeCode().loads(
+def test_the_listing_of_qwen_code_is_in_a_reminder() -> None:
+    listed = "<available_skills>\n<skill>\n<name>\nzebra\n</name>\n</skill>\n</available_skills>"
+    reminder = f"<system-reminder>\nThe following skills are available.\n\n{listed}\n</system-reminder>"
+    parts = [{"type": "text", "text": reminder}, {"type": "text", "text": "Greet."}]
+    request = {"tools": [{}], "messages": [{"role": "user", "content": parts}]}
+    assert QwenCode().listing(request) == listed
+    assert QwenCode().listing({**request, "tools": []}) == ""
+
+
+@pytest.mark.parametrize(("agent", "tool"), [(ClaudeCode(), "Skill"), (QwenCode(), "skill")])
+def test_what_an_agent_reports(agent: AgentAdapter, tool: str) -> None:
+    use = {"type": "tool_use", "name": tool, "input": {"skill": "zebra"}}
+    loaded = agent.loads(
         _lines(
             {"type": "system", "subtype": "init", "skills": ["zebra"]},
             {"type": "assistant", "message": {"content": [{"type": "text", "text": "I load it."}, use]}},
@@ -107,7 +136,7 @@ def test_what_opencode_reports() -> None:
     assert loaded == ("zebra",)
 
 
-@pytest.mark.parametrize("agent", [ClaudeCode(), OpenCode(), Codex()], ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", [ClaudeCode(), OpenCode(), Codex(), QwenCode()], ids=lambda agent: agent.name)
 def test_what_an_agent_prints_is_read_without_trust(agent: AgentAdapter) -> None:
     odd = [b"\xff\xfe", b"[1]", b"{", b"null", b'{"type": "result"}', b'{"type": "step_finish", "part": []}']
     odd += [

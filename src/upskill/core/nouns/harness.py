@@ -54,6 +54,7 @@ _CODING_AGENTS: tuple[tuple[str, str, str, str], ...] = (
     ("codex", "Codex", "codex", "@openai/codex"),
     ("claude-code", "Claude Code", "claude", "@anthropic-ai/claude-code"),
     ("opencode", "opencode", "opencode", "opencode-ai"),
+    ("qwen-code", "Qwen Code", "qwen", "@qwen-code/qwen-code"),
 )
 HARNESSES: dict[str, HarnessInfo] = {
     info.name: info

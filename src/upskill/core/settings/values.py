@@ -96,8 +96,8 @@ class Settings:
     ceiling: bool = False
     """`eval` also measures without the skill but with the passage that each case names."""
     harness: str = "auto"
-    """How models work: `chat`, `agent` (with tools), `codex`, `claude-code` or `opencode` (in that coding agent), or
-    `auto`, which gives tools where cases need them."""
+    """How models work: `chat`, `agent` (with tools), `codex`, `claude-code`, `opencode` or `qwen-code` (in that
+    coding agent), or `auto`, which gives tools where cases need them."""
     agent_bin: str | None = None
     """The program of the coding agent that `harness` names. Default: the one on the search path."""
     max_turns: int = 30

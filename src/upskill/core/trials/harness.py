@@ -152,7 +152,7 @@ def agent_limits(trial_limits: TrialLimits, harness: str, *, agent_bin: Path | N
     if agent_bin is not None:
         raise UsageError(
             f"`agent_bin` names a coding agent, and the harness {harness} runs none",
-            hint="add --harness codex, claude-code or opencode",
+            hint="add --harness codex, claude-code, opencode or qwen-code",
         )
     return trial_limits
 

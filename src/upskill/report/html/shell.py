@@ -73,8 +73,8 @@ WORDS: tuple[Word, ...] = (
     ),
     _word(
         "coding agent",
-        "Codex, Claude Code or opencode, as you have installed it. upskill runs it in the sandbox with the model that "
-        "is measured.",
+        "Codex, Claude Code, opencode or Qwen Code, as you have installed it. upskill runs it in the sandbox with the "
+        "model that is measured.",
         "coding agents?",
     ),
     _word(
@@ -90,7 +90,7 @@ WORDS: tuple[Word, ...] = (
     _word(
         "harness",
         "How the model works: chat (it answers in text), agent (it has files and a shell in a sandbox), or a coding "
-        "agent: codex, claude-code, opencode.",
+        "agent: codex, claude-code, opencode, qwen-code.",
     ),
     _word(
         "held-out case",
