@@ -173,3 +173,10 @@ def test_what_cannot_be_read_is_refused_before_a_model_is_asked() -> None:
             {"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}]}]})  # fmt: skip
     assert json.loads(failure("messages", "no"))["type"] == "error"
     assert json.loads(failure("responses", "no"))["error"]["message"] == "no"
+
+
+def test_a_function_may_leave_out_its_parameters() -> None:
+    tools = [{"type": "function", "function": {"name": "get_goal", "description": "Tells the goal."}}]
+    request = {"model": "inspect", "messages": [{"role": "user", "content": "Go on."}], "tools": tools}
+    _, noted = ask("completions", request)
+    assert [one[2] for one in noted if one[0] == "sent"] == [["get_goal"]]

@@ -45,7 +45,7 @@ TRUTHS = {
     "any case": Truth(load=0.3, if_not=0.2, offered_lift=0.3 * 0.7),
     "easy cases": Truth(load=by_ease(0.6, 0), if_not=by_ease(0.4, 0), offered_lift=0.5 * 0.6 * 0.5),
 }
-SEEDS = {"codex": 1, "claude-code": 2, "opencode": 3}
+SEEDS = {"codex": 1, "claude-code": 2, "opencode": 3, "qwen-code": 4}
 
 
 @pytest.mark.full

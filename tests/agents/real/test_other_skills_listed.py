@@ -21,8 +21,13 @@ from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import trials_of
 
 BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
-PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode"}
-BUNDLED = {"codex": "skill-creator", "claude-code": "code-review", "opencode": "customize-opencode"}
+PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode", "qwen-code": "qwen"}
+BUNDLED = {
+    "codex": "skill-creator",
+    "claude-code": "code-review",
+    "opencode": "customize-opencode",
+    "qwen-code": "review",
+}
 """One of the skills that each agent brings."""
 RIVAL = "log-analysis"
 OTHERS = {skill.name for skill, _ in shipped_skills(20)}
@@ -46,8 +51,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Evaluates a skill in an agent, whose model loads the rival wherever it is listed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    search = next(BINARIES.parent.glob("@openai/codex-linux-*/vendor/*/codex-path"))  # opencode needs its ripgrep
-    monkeypatch.setenv("PATH", str(search), prepend=os.pathsep)
+    # opencode needs ripgrep, which Codex brings, and Qwen Code needs Node.
+    for search in ("@openai/codex-linux-*/vendor/*/codex-path", "node-linux-*/bin"):
+        monkeypatch.setenv("PATH", str(next(BINARIES.parent.glob(search))), prepend=os.pathsep)
 
     def start(
         agent: str, *, name: str, among: Among, baseline: bool = True, description: str = "Knows the tarn."
