@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.errors import EXIT_DONE, UsageError
-from upskill.evaluation.output import show_plan, show_result
+from upskill.evaluation.output import glance_here, show_plan, show_result
 from upskill.terminal import options
 from upskill.terminal.output import (
     ask_to_spend,
@@ -185,6 +185,7 @@ def command(
                 accept_changed_cases=accept_changed_cases,
                 among=read_among(among),
                 agent_bin=options.agent_program(chosen.values),
+                yes=yes,
             )
             # A comment is about a change, in which a skill may also be new or unchanged; one skill by itself may not.
             of_a_change = older.revision is not None and any(format.suffix == ".md" for format, _ in written)
@@ -214,7 +215,8 @@ def command(
     if as_json:
         from upskill.report.json_report import evaluation_json
 
-        print_json(evaluation_json(evaluation))
+        step = glance_here(evaluation, skill=skill, case_file=case_file).next_step
+        print_json({**evaluation_json(evaluation), "next": None if step is None else step.as_json()})
     else:
         show_result(
             evaluation,

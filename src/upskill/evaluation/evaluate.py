@@ -313,6 +313,7 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         turn_cap=plan.turn_cap,
         design=plan.design,
         min_lift=order.min_lift,
+        typed=order.typed(),
         seed=plan.seed,
         harness=harness.version,
         frame=harness.frame,

@@ -64,6 +64,22 @@ class EvaluationOrder:
     """Run a skill with dangers even where nothing confines programs. Never read from a file: a person typed it."""
     accept_changed_cases: bool = False
     """Measure the cases as they are now, although the older version in git has others. Never read from a file."""
+    yes: bool = False
+    """The price needs no confirmation."""
+
+    def typed(self) -> tuple[str, ...]:
+        """The options that a person types for this and that no setting holds, without those that name a place."""
+        flags = {
+            "--no-baseline": not self.baseline and self.previous is None,
+            "--accept-findings": self.accept_findings,
+            "--accept-changed-cases": self.accept_changed_cases,
+            "--yes": self.yes,
+        }
+        values: dict[str, object] = {"--runs": self.repeats, "--min-lift": self.min_lift}
+        if self.sandbox != "bubblewrap":
+            values["--sandbox"] = self.sandbox
+        given = (f"{flag} {value}" for flag, value in values.items() if value is not None)
+        return (*given, *(flag for flag, on in flags.items() if on))
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked for together."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from upskill.evaluation.prepare import PreparedEvaluation
     from upskill.evaluation.several import PlannedSkill, PlannedSkills
     from upskill.report.formats import Format
+    from upskill.report.glance import Glance
 
 
 def show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
@@ -139,16 +140,10 @@ def show_result(
     `skill` and `case_file` are as they were typed; where they were not, the record of the run has them. `own`: this
     command ran it, so all that its record asks for was typed. `rows_noted` stand on the screen already, and count.
     """
-    from upskill.core.runs.own_runs import resume_command
-    from upskill.evaluation.report import case_file_of, skill_folder_of
-    from upskill.report.glance import glance
     from upskill.report.terminal import show_evaluation
 
     here = evaluation.run_is_here
-    resume = resume_command(Path(evaluation.run)) if here and own else None
-    folder = str(skill) if skill is not None else skill_folder_of(Path(evaluation.run)) if here else None
-    tests = str(case_file) if case_file is not None else case_file_of(Path(evaluation.run)) if here else None
-    shown = glance(evaluation, skill=folder, tests=tests, resume=resume)
+    shown = glance_here(evaluation, skill=skill, case_file=case_file, own=own)
     after = next_lines(shown.next_step, run=evaluation.run) if here and alone else []
     out = console()
     taken = rows_noted + rows_on_stderr(after)
@@ -156,6 +151,25 @@ def show_result(
     if verbose:
         show_every_case(evaluation, Path(evaluation.run))
     print_lines(*after, err=True, wrap=False)
+
+
+def glance_here(
+    evaluation: "Evaluation", *, skill: Path | None = None, case_file: Path | None = None, own: bool = True
+) -> "Glance":
+    """The answer with the next command, as for `show_result`."""
+    from upskill.core.nouns.evaluation import NOTHING_MORE
+    from upskill.core.runs.own_runs import resume_command
+    from upskill.evaluation.report import case_file_of, skill_folder_of, typed_for
+    from upskill.report.glance import glance
+
+    run = Path(evaluation.run) if evaluation.run_is_here else None
+    return glance(
+        evaluation,
+        skill=str(skill) if skill is not None else None if run is None else skill_folder_of(run),
+        tests=str(case_file) if case_file is not None else None if run is None else case_file_of(run),
+        resume=resume_command(run) if run is not None and own else None,
+        again=NOTHING_MORE if run is None else typed_for(run),
+    )
 
 
 def show_every_case(evaluation: "Evaluation", run: Path) -> None:

@@ -13,9 +13,10 @@ from upskill.atomic_file import write_atomically
 from upskill.core import checks, statistics
 from upskill.core.cases.files import read_case_file
 from upskill.core.nouns import Case, Evaluation, Purchase, RunEnd, Skill, Trial, TrialPlan, harness_info
+from upskill.core.nouns.evaluation import Again
 from upskill.core.nouns.trial import TrialKey
 from upskill.core.runs.engine_logs import LogSamples, StepReader
-from upskill.core.runs.own_runs import is_inside
+from upskill.core.runs.own_runs import is_inside, typed_again
 from upskill.core.runs.records import CaseReference, RunRecord, SettingRecord, read_run
 from upskill.core.runs.run_folders import RunFolder, name_of_run
 from upskill.core.runs.skill_copy import SkillText
@@ -284,6 +285,11 @@ def case_file_of(run: Path) -> str | None:
     return None
 
 
+def typed_for(run: Path) -> Again | None:
+    """What else was typed for a run of the user's own; `None` where it is not."""
+    return typed_again(run, read_run(run))
+
+
 def _case_file(run: Path, record: RunRecord) -> str | None:
     file, skill = (Path(os.path.normpath(run / source)) for source in (record.case_source, record.skill_source))
     if file.is_relative_to(skill) or not is_inside(run, file) or not file.is_file():
@@ -323,6 +329,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
         skill=record.skill_name,
         skill_folder=_skill_folder(run, record),
         case_file=_case_file(run, record),
+        again=typed_again(run, record),
         folder=name_of_run(run),
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
         logs_from="from the folder where this report was written" if here else "from any folder",

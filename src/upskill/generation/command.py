@@ -260,30 +260,32 @@ def _show(
     as_json: bool,
     verbose: bool,
 ) -> None:
+    from upskill.core.nouns.evaluation import NOTHING_MORE
     from upskill.core.runs.own_runs import resume_command
     from upskill.core.runs.run_folders import evaluation_in
     from upskill.evaluation.output import show_every_case
+    from upskill.evaluation.report import typed_for
     from upskill.generation.words import generated_json, show_generated
     from upskill.report.next_step import step_after_generate
 
+    measured = None if generated.evaluation is None else evaluation_in(Path(generated.run))
+    step = step_after_generate(
+        generated.evaluation,
+        saved=generated.saved,
+        improved=generated.improved,
+        resume=resume_command(Path(generated.run)),
+        students=generated.students,
+        description=generated.description is not None,
+        again=NOTHING_MORE if measured is None else typed_for(measured),
+    )
     if as_json:
-        print_json(generated_json(generated, required))
-    else:
-        step = step_after_generate(
-            generated.evaluation,
-            saved=generated.saved,
-            improved=generated.improved,
-            resume=resume_command(Path(generated.run)),
-            students=generated.students,
-            description=generated.description is not None,
-        )
-        after = next_lines(step, run=generated.run)
-        taken = rows_on_stderr(after)
-        show_generated(generated, console(), required=required, taken=taken, every_note=verbose)
-        if verbose and generated.evaluation is not None:
-            held_out = evaluation_in(Path(generated.run))
-            show_every_case(generated.evaluation, held_out)
-        print_lines(*after, err=True, wrap=False)
+        print_json({**generated_json(generated, required), "next": step.as_json()})
+        return
+    after = next_lines(step, run=generated.run)
+    show_generated(generated, console(), required=required, taken=rows_on_stderr(after), every_note=verbose)
+    if verbose and generated.evaluation is not None and measured is not None:
+        show_every_case(generated.evaluation, measured)
+    print_lines(*after, err=True, wrap=False)
 
 
 def exit_code(generated: "GenerateResult", required: "Required | None") -> int:

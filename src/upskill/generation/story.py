@@ -19,7 +19,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from upskill.core.cases.files import read_case_file
 from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.nouns import Case, Evaluation, Purchase
-from upskill.core.nouns.evaluation import shown_interval
+from upskill.core.nouns.evaluation import NOTHING_MORE, shown_interval
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import RUN_FILE, SKILL_FILE
 from upskill.core.nouns.text import count, shortened
@@ -30,7 +30,7 @@ from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.replay import skill_of
-from upskill.evaluation.report import Report, keep_page, read_report, settings_shown
+from upskill.evaluation.report import Report, keep_page, read_report, settings_shown, typed_for
 from upskill.generation.aptitude import aptitude_figures
 from upskill.generation.files import (
     APTITUDE_FILE,
@@ -514,6 +514,7 @@ class StoryReader:
                 resume=self._resume(),
                 students=[str(one["model"]) for one in asked if "model" in one],
                 description=results.description is not None,
+                again=NOTHING_MORE if evaluation is None else typed_for(self._folder.path / HELD_OUT),
             )
         if any(one.severity == "danger" for one in record.findings):
             return NextStep("read the draft; to save it as it is", self._resume("--accept-findings"))

@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 from upskill.core.nouns import Arm, ArmSummary, Files, Interval, StudentReport, Trial
 from upskill.core.nouns.answer import AgentSteps
+from upskill.core.nouns.evaluation import NOTHING_MORE, Again
 from upskill.report.wording import arm_name, dollars, percent
 
 
@@ -56,6 +57,8 @@ class RunFacts:
     """Where the cases are, seen from there; `None` where they are the skill's own, or elsewhere."""
     resume: str | None = None
     """The command that resumes the run, where more must be typed than the run."""
+    again: Again | None = NOTHING_MORE
+    """What else was typed for the run; `None` where it is not the user's own."""
     folder: str
     """The run folder, as it is named."""
     logs: str | None = None

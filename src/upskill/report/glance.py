@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.core.nouns import Arm, Evaluation, Lift, StudentReport
+from upskill.core.nouns.evaluation import NOTHING_MORE, Again
 from upskill.core.nouns.text import count
 from upskill.report.next_step import NextStep, next_step
 from upskill.report.wording import (
@@ -404,12 +405,13 @@ def glance(
     skill: str | None = None,
     tests: str | None = None,
     resume: str | None = None,
+    again: Again | None = NOTHING_MORE,
     decision: str | None = None,
 ) -> Glance:
     """What an evaluation found. `decision` is a sentence of a `generate` that comes before everything else.
 
     `skill` is the folder as it was typed, `tests` the file of the cases where they are not the skill's own, `resume`
-    the command that resumes the run, where they are known.
+    the command that resumes the run, where they are known, and `again` what else was typed for it.
     """
     rows = rows_of(evaluation)
     before, after = compared_titles(evaluation)
@@ -420,7 +422,7 @@ def glance(
         before=before,
         after=after,
         scripted=bool(rows) and all(is_scripted(report.student.model) for report in evaluation.students),
-        next_step=next_step(evaluation, skill=skill, tests=tests, resume=resume),
+        next_step=next_step(evaluation, skill=skill, tests=tests, resume=resume, again=again),
     )
 
 

@@ -1,16 +1,15 @@
 """What a person may want to type next, after a result: one command, chosen by what was found."""
 
 from collections.abc import Container, Sequence
-from math import ceil
-from shlex import quote
+from shlex import quote, split
 from typing import NamedTuple
 
 from upskill.core.nouns import Evaluation, StudentReport
+from upskill.core.nouns.evaluation import NOTHING_MORE, Again
 from upskill.core.nouns.plan import Student
+from upskill.core.settings import PREFIX
 from upskill.report.wording import rarely_loaded
 
-ENOUGH_REPEATS = 3
-"""Pairs of a case after which the differences between cases blur a lift more than those between answers do."""
 _UNKNOWN_SKILL = "SKILL"
 """What stands for the skill's folder where that is not known."""
 
@@ -21,41 +20,87 @@ class NextStep(NamedTuple):
     what: str
     command: str
 
+    def as_json(self) -> dict[str, object]:
+        """What it is for, its variables, and the words of the command."""
+        words = split(self.command)
+        variables = dict(word.split("=", 1) for word in words if word.startswith(PREFIX))
+        return {"what": self.what, "variables": variables, "arguments": words[len(variables) :]}
+
 
 def next_step(
-    evaluation: Evaluation, *, skill: str | None = None, tests: str | None = None, resume: str | None = None
+    evaluation: Evaluation,
+    *,
+    skill: str | None = None,
+    tests: str | None = None,
+    resume: str | None = None,
+    again: Again | None = NOTHING_MORE,
 ) -> NextStep:
     """The one command that the result calls for.
 
     `skill` is the folder as it was typed, where it is known; `tests` the file of the cases, where they are not the
-    skill's own; `resume` the command that resumes the run, where more must be typed than the run. First comes what
+    skill's own; `resume` the command that resumes the run, where more must be typed than the run; `again` what else was
+    typed, `None` for a run that is not the user's own: then nothing that it asks for is repeated. First comes what
     mends a run without a verdict, then what mends the skill, then what would decide an open question; where everything
     is shown, what keeps it so.
     """
+    if again is None:
+        what = "this run is not known as yours: see what it asks for, and trust it before you go on with it"
+        return NextStep(what, f"upskill trust {quote(evaluation.run)}")
     folder = _UNKNOWN_SKILL if skill is None else quote(skill)
-    asked = folder if tests is None else f"{folder} -t {quote(tests)}"
+    asked = _Asked(again, folder if tests is None else f"{folder} -t {quote(tests)}")
     verdicts = {report.verdict for report in evaluation.students}
     if any(report.unread_call is not None for report in evaluation.students):
         what = "serve it with its maker's chat template (llama-server --jinja) and measure again, or without tools"
-        return NextStep(what, f"{_eval(evaluation, asked, verdicts)} --harness chat")
+        return NextStep(what, asked.eval(evaluation, verdicts, "--harness chat", without=("--among", "--sandbox")))
     if (why := _why_resume(evaluation)) is not None:
         return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
     if any(map(_lost_too_much, evaluation.students)):
         what = "ask everything again, with a stable server or a longer attempt_timeout_seconds"
-        return NextStep(what, f"{_eval(evaluation, asked, verdicts)} --fresh")
+        return NextStep(what, asked.eval(evaluation, verdicts, "--fresh"))
     if None in verdicts:
-        return NextStep("measure the lift, with and without the skill", _eval(evaluation, asked, {None}))
+        what = "measure the lift, with and without the skill"
+        return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline",)))
     if _cases_in_doubt(evaluation):
-        return NextStep("see what to change in the cases", f"upskill cases check {asked}")
+        return NextStep("see what to change in the cases", f"upskill cases check {asked.skill}")
     if "hurts" in verdicts:
         return _revise(evaluation, asked)
     if rare := [report for report in evaluation.students if rarely_loaded(report)]:
-        return _describe(rare, folder)
+        return _describe(rare, folder, asked)
     if "undecided" in verdicts:
         return _decide(evaluation, folder, asked)
     if "no difference" in verdicts:
         return _revise(evaluation, asked)
     return _keep_proven(evaluation, asked)
+
+
+class _Asked(NamedTuple):
+    """What was asked, to be asked again in another way."""
+
+    again: Again
+    skill: str
+    """The folder, and the file of the cases where that was named."""
+
+    def eval(
+        self,
+        evaluation: Evaluation,
+        verdicts: Container[str | None],
+        *more: str,
+        without: Sequence[str] = (),
+    ) -> str:
+        """An evaluation of the models with these verdicts, with everything that was typed, and `more` instead."""
+        students = [report.student for report in evaluation.students if report.verdict in verdicts]
+        kept = self.again.without(*without, *(one.partition(" ")[0] for one in more))
+        return _command(kept, _eval_of(students, self.skill), *kept.options, *more)
+
+    def generate(self, students: Sequence[Student], *words: str) -> str:
+        """A revision that is measured on these models as they were measured now."""
+        kept = self.again.only("--harness", "--sandbox", "--accept-findings", "--max-cost", "--concurrency", "--yes")
+        models = _named(students, "--eval-model", "--eval-base-url")
+        return _command(kept, f"upskill generate {' '.join(words)}{models}", *kept.options)
+
+
+def _command(again: Again, *words: str) -> str:
+    return " ".join((*again.variables, *words))
 
 
 def step_after_generate(
@@ -66,11 +111,12 @@ def step_after_generate(
     resume: str,
     students: Sequence[str],
     description: bool = False,
+    again: Again | None = NOTHING_MORE,
 ) -> NextStep:
     """The one command for what a `generate` came to, on the page and on the terminal.
 
     `saved` is the folder of the skill, `None` where the old version stays; that one is in `improved`, where known.
-    `description` says that only the description was revised.
+    `description` says that only the description was revised; `again` is what else was typed for the evaluation.
     """
     models = "".join(f" -m {quote(name)}" for name in students)
     if saved is None and description:
@@ -79,7 +125,7 @@ def step_after_generate(
     if saved is None:
         return _try_again(evaluation, folder=_UNKNOWN_SKILL if improved is None else quote(improved))
     if evaluation is not None:
-        return next_step(evaluation, skill=saved, resume=resume)
+        return next_step(evaluation, skill=saved, resume=resume, again=again)
     return NextStep("measure it on a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
 
 
@@ -122,58 +168,46 @@ def _cases_in_doubt(evaluation: Evaluation) -> bool:
     return small and any(state.state == "unproven" or state.labels for state in evaluation.case_states)
 
 
-def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
-    """New answers where the checks changed; more repeats while they still narrow the interval; more cases once they
-    hardly do, or where there are too few."""
+def _decide(evaluation: Evaluation, folder: str, asked: _Asked) -> NextStep:
+    """New answers where the checks changed; else more cases, which narrow every interval more than repeats do."""
     undecided = [report for report in evaluation.students if report.verdict == "undecided"]
     if any(report.end == "checks changed" for report in undecided):
-        return NextStep("ask again, and grade with these checks", f"{_eval(evaluation, asked, {'undecided'})} --fresh")
-    done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
-    few = any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided)
-    counted_once = evaluation.design == "fixed" and evaluation.repeats >= ENOUGH_REPEATS and done <= 1
-    copies = counted_once or any("copies" in (report.stopped, report.end) for report in undecided)
-    if few or copies or done >= ENOUGH_REPEATS:
-        return NextStep(
-            "write more cases, since these cannot decide it", f"upskill cases write {folder} -o more-cases.json"
-        )
-    repeats = max(ENOUGH_REPEATS, 2 * ceil(done))
-    return NextStep(
-        "ask each case more often, to get a verdict", f"{_eval(evaluation, asked, {'undecided'})} --runs {repeats}"
-    )
+        what = "ask again, and grade with these checks"
+        return NextStep(what, asked.eval(evaluation, {"undecided"}, "--fresh"))
+    what = "write more cases, since these cannot decide it"
+    return NextStep(what, f"upskill cases write {folder} -o more-cases.json")
 
 
-def _revise(evaluation: Evaluation, asked: str) -> NextStep:
+def _revise(evaluation: Evaluation, asked: _Asked) -> NextStep:
     """A revision that is measured on the same models: without their names it would be on the teacher itself."""
-    models = _named([report.student for report in evaluation.students], "--eval-model", "--eval-base-url")
-    return NextStep("let the teacher revise the skill", f"upskill generate --from {asked}{models}")
+    students = [report.student for report in evaluation.students]
+    return NextStep("let the teacher revise the skill", asked.generate(students, f"--from {asked.skill}"))
 
 
-def _describe(reports: Sequence[StudentReport], folder: str) -> NextStep:
+def _describe(reports: Sequence[StudentReport], folder: str, asked: _Asked) -> NextStep:
     """A revision of the description alone, measured on the models that do not load the skill, in their harness."""
-    models = _named([report.student for report in reports], "--eval-model", "--eval-base-url")
-    harness = f" --harness {reports[0].harness.partition('/')[0]}"
-    command = f"upskill generate --description-only --from {folder}{models}{harness}"
-    return NextStep("let the teacher revise the description", command)
+    harness = f"--harness {reports[0].harness.partition('/')[0]}"
+    words = _Asked(asked.again.without("--harness"), asked.skill).generate(
+        [report.student for report in reports], f"--description-only --from {folder}"
+    )
+    return NextStep("let the teacher revise the description", f"{words} {harness}")
 
 
-def _keep_proven(evaluation: Evaluation, asked: str) -> NextStep:
+def _keep_proven(evaluation: Evaluation, asked: _Asked) -> NextStep:
     """The gate of a build that this result passes; `cheaper` passes none, so it is measured again.
 
     A version that is better than an older one has not been measured against no skill yet.
     """
     verdicts = {report.verdict for report in evaluation.students}
     if any(report.compared[1] == "previous" for report in evaluation.students):
-        return NextStep("measure the new version against no skill", _eval(evaluation, asked, verdicts))
+        without = ("--compare", "--accept-changed-cases")
+        what = "measure the new version against no skill"
+        return NextStep(what, asked.eval(evaluation, verdicts, without=without))
     if verdicts != {"helps"}:
-        return NextStep("measure it again after each change", _eval(evaluation, asked, verdicts))
+        return NextStep("measure it again after each change", asked.eval(evaluation, verdicts))
     wide = all(report.claim == "cases like these" for report in evaluation.students)
     required = "helps" if wide else "helps-here"
-    return NextStep("check it in every build", f"{_eval(evaluation, asked, verdicts)} --require {required}")
-
-
-def _eval(evaluation: Evaluation, asked: str, verdicts: Container[str | None]) -> str:
-    """An evaluation of the models with these verdicts, at their own address where all of them have the same."""
-    return _eval_of([report.student for report in evaluation.students if report.verdict in verdicts], asked)
+    return NextStep("check it in every build", asked.eval(evaluation, verdicts, f"--require {required}"))
 
 
 def _eval_of(students: Sequence[Student], asked: str) -> str:

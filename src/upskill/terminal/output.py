@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
@@ -13,7 +14,7 @@ from upskill.core.nouns.text import visible, wrapped
 from upskill.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from rich.console import Console
 
@@ -137,13 +138,24 @@ def ask_to_spend(estimate: "PricedPlan") -> bool:
 
 def refuse_what_resume_ignores(allowed: frozenset[str]) -> None:
     """Refuse options that a resumed run would silently ignore: it has its own settings."""
-    context = click.get_current_context()
-    given = [
-        max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
-        for parameter in context.command.params
-        if parameter.name is not None
-        and parameter.name not in allowed
-        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
-    ]
-    if given:
+    if given := [name for name, _ in _typed(allowed)]:
         raise UsageError(f"--resume uses the settings of the run; remove {', '.join(given)}")
+
+
+def typed_options(*, without: "Collection[str]") -> str:
+    """The options that were typed for this command, to be typed again; each with a space before it."""
+    words = []
+    for name, value in _typed(frozenset(without)):
+        values = value if isinstance(value, tuple) else (value,)
+        words += [name if one is True else f"{name} {quote(str(one))}" for one in values]
+    return "".join(f" {word}" for word in words)
+
+
+def _typed(without: frozenset[str]) -> "Iterator[tuple[str, object]]":
+    """The options and arguments that were typed, as people call them, with their values."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        known = parameter.name is not None and parameter.name not in without
+        if known and context.get_parameter_source(str(parameter.name)) is click.core.ParameterSource.COMMANDLINE:
+            shown = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
+            yield shown, context.params[str(parameter.name)]

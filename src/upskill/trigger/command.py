@@ -10,7 +10,7 @@ import click
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 from upskill.terminal import options
 from upskill.terminal.display import TimedProgress
-from upskill.terminal.output import ask_to_spend, console, named, next_lines, print_json, print_lines
+from upskill.terminal.output import ask_to_spend, console, named, next_lines, print_json, print_lines, typed_options
 
 if TYPE_CHECKING:
     from upskill.evaluation.triggering import PreparedTriggering
@@ -69,6 +69,7 @@ def command(
     verdict; 130 interrupted.
     """
     from upskill.core.nouns.skill import read_among
+    from upskill.core.runs.own_runs import settings_record, typed_variables
     from upskill.trigger.report import step_after_trigger
     from upskill.trigger.trigger import TriggerOrder, plan_triggering, trigger
 
@@ -99,12 +100,13 @@ def command(
             progress=progress,
             confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
         )
-    asked = {"-m": settings["models"], "--base-url": settings["base_url"], "-t": prompt_file}
+    variables = "".join(f"{one} " for one in typed_variables(settings_record(chosen)))
+    asked = typed_options(without=("skill", "as_json", "verbose", "fresh", "require", "store"))
     where = {"--harness": settings["harness"], "--among": among}
     revised = {"--eval-model": settings["models"], "--eval-base-url": settings["base_url"]}
     step = step_after_trigger(
         result,
-        repeat=f"upskill trigger {quote(str(skill))}{_typed(asked | where)}",
+        repeat=f"{variables}upskill trigger {quote(str(skill))}{asked}",
         revise=f"upskill generate --description-only --from {quote(str(skill))}{_typed(revised | where)}",
         write=f"upskill trigger {quote(str(skill))} --write",
     )
@@ -133,7 +135,7 @@ def _show(result: "TriggerResult", step: "NextStep", *, as_json: bool, verbose: 
     from upskill.trigger.report import show_triggering, spent_line, trigger_json
 
     if as_json:
-        print_json(trigger_json(result))
+        print_json({**trigger_json(result), "next": step.as_json()})
         return
     show_triggering(result, console(), verbose=verbose)
     print_lines(*(f"note: {note}" for note in result.notes), err=True)

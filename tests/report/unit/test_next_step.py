@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from report.unit.evaluations import CASE_STATES, arm, evaluation, lift, report
+from report.unit.evaluations import CASE_STATES, arm, evaluation, report
 from upskill.core.nouns import Evaluation, RunEnd
+from upskill.core.nouns.evaluation import Again
 from upskill.core.nouns.plan import Student
 from upskill.report.next_step import NextStep, next_step, step_after_generate
 
@@ -77,19 +78,49 @@ def test_a_case_file_that_was_named_is_named_again() -> None:
     )
 
 
-def test_an_open_question_gets_more_repeats_of_the_models_that_are_open() -> None:
+def test_an_open_question_gets_more_cases_before_more_repeats() -> None:
     found = evaluation(report(claim="cases like these"), report("kimi", verdict="undecided"), cases=12)
-    assert next_step(found, skill="x").command == "upskill eval x -m kimi --runs 4"
-
-
-@pytest.mark.parametrize(
-    ("changes", "cases"),
-    [({"lifts": (lift(cases_like_these=None),)}, 12), ({}, 6), ({"stopped": "copies"}, 12), ({"lifts": ()}, 12)],
-    ids=["too few cases", "three repeats of each", "copies", "no pair"],
-)
-def test_where_repeats_would_not_decide_more_cases_are_written(changes: dict[str, Any], cases: int) -> None:
-    found = evaluation(report(verdict="undecided", **changes), cases=cases)
     assert next_step(found, skill="x").command == "upskill cases write x -o more-cases.json"
+
+
+AGAIN = Again(
+    variables=("UPSKILL_TEMPERATURE=0",),
+    options=("--harness agent", "--runs 3", "--sandbox none", "--yes", "--max-cost 2"),
+)
+
+
+def test_what_was_typed_is_typed_again() -> None:
+    proven = evaluation(report(claim="cases like these"))
+    assert next_step(proven, skill="x", again=AGAIN).command == (
+        "UPSKILL_TEMPERATURE=0 upskill eval x -m haiku --harness agent --runs 3 --sandbox none --yes --max-cost 2 "
+        "--require helps"
+    )
+    assert next_step(proven, skill="my x", again=AGAIN).as_json() == {
+        "what": "check it in every build",
+        "variables": {"UPSKILL_TEMPERATURE": "0"},
+        "arguments": [
+            *("upskill", "eval", "my x", "-m", "haiku", "--harness", "agent", "--runs", "3", "--sandbox", "none"),
+            *("--yes", "--max-cost", "2", "--require", "helps"),
+        ],
+    }
+
+
+def test_what_another_command_does_not_have_is_left_out() -> None:
+    worse = evaluation(report(verdict="hurts"))
+    assert next_step(worse, skill="x", again=AGAIN).command == (
+        "UPSKILL_TEMPERATURE=0 upskill generate --from x --eval-model haiku --harness agent --sandbox none --yes "
+        "--max-cost 2"
+    )
+    versions = report(arms=(arm("previous"), arm("with_skill")), claim="cases like these")
+    compared = Again(options=("--compare git:abc", "--accept-changed-cases", "--runs 3"))
+    assert next_step(evaluation(versions), skill="x", again=compared).command == "upskill eval x -m haiku --runs 3"
+
+
+def test_nothing_of_a_run_that_is_not_ones_own_is_typed_again() -> None:
+    local = Student(name="smollm2", model="openai-api/x/smollm2", endpoint="http://evil.example/v1")
+    step = next_step(evaluation(report(student=local)), skill="x", again=None)
+    assert step.command == "upskill trust runs/2026-11-15-093042-tarnctl-1a2b3c"
+    assert "not known as yours" in step.what
 
 
 def test_a_better_version_is_measured_against_no_skill_next() -> None:

@@ -17,9 +17,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from upskill.core.nouns.evaluation import Again
 from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.core.nouns.text import on_one_line, visible
-from upskill.core.runs.records import SettingRecord
+from upskill.core.runs.records import RunRecord, SettingRecord
 from upskill.core.settings import (
     NAMES,
     PREFIX,
@@ -51,6 +52,8 @@ _LOCAL = ("runs_dir", "skills_dir", "store", "store_days", "report", "wait", "an
 """They may be others each time, as caps and pace may: they decide nothing that a run measures, or name what lies
 elsewhere now, which is compared with what was measured."""
 _CHANGEABLE = frozenset({*CAPS, *_PACE, *_LOCAL})
+_UNSAID = frozenset({*_LOCAL, *URLS, "models"} - {"agent_bin"})
+"""What the next command has no use for, or names by other options."""
 _HIDDEN = "[hidden]"
 
 
@@ -137,6 +140,62 @@ def resume_command(run: Path, *extra: str) -> str:
     variables = [one for one in extra if one.startswith(PREFIX)]
     options = [one for one in extra if one not in variables]
     return visible(" ".join((*variables, "upskill", command, "--resume", quote(run.as_posix()), *options)))
+
+
+def typed_again(run: Path, record: RunRecord) -> Again | None:
+    """What the user typed for this run; `None` for a run that is not known as theirs."""
+    if not is_own_run(run):
+        return None
+    options = [
+        f"{entry.origin} {quote(_as_text(entry.value))}"
+        for name, entry in record.settings.items()
+        if entry.origin in _EVAL_OPTIONS and name not in _UNSAID
+    ]
+    options += record.typed
+    if record.previous_source is not None:
+        source = record.previous_source
+        options.append(
+            f"--compare {quote(source if source.startswith('git:') else f'previous:{_from_here(run, source)}')}"
+        )
+    options += [f"--among {quote(_from_here(run, folder))}" for folder in record.other_sources]
+    if record.others is not None:
+        options += [f"--among {record.others.shipped}"] if record.others.shipped else []
+        options += ["--among bundled"] if record.others.bundled else []
+    if "--yes" in record.typed and not any(one.startswith("--max-cost ") for one in options):
+        cap = record.settings.get("max_cost")
+        options += [f"--max-cost {cap.value:g}"] if cap is not None and isinstance(cap.value, int | float) else []
+    return Again(variables=typed_variables(record.settings), options=tuple(options))
+
+
+def typed_variables(settings: Mapping[str, SettingRecord]) -> tuple[str, ...]:
+    """The variables that set what a command measures, each with its value."""
+    return tuple(
+        f"{PREFIX}{name.upper()}={quote(_as_text(entry.value))}"
+        for name, entry in settings.items()
+        if (entry.origin.startswith(PREFIX) or entry.origin.endswith("()")) and name not in _UNSAID
+    )
+
+
+_EVAL_OPTIONS = ("--harness", "--judge", "--max-cost", "--max-calls", "--concurrency")
+"""Settings that `upskill eval` has an option for."""
+
+
+def _from_here(run: Path, source: str) -> str:
+    """A recorded path, as it is typed in the working folder."""
+    return Path(os.path.relpath(run / source)).as_posix()
+
+
+def _as_text(value: object) -> str:
+    """A setting as a variable or an option has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return (
+        ",".join(map(str, value))
+        if isinstance(value, list | tuple)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def record_file(folder: Path) -> str:

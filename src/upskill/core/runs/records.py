@@ -140,6 +140,8 @@ class RunRecord:
     design: Design
     min_lift: float | None
     """The value of `--min-lift`."""
+    typed: tuple[str, ...] = ()
+    """Options that are in no setting, `--runs 3` or `--yes`, for the next command."""
     seed: int
     harness: str
     """How models are asked, with its version. Every change to a request changes the version."""

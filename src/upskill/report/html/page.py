@@ -245,7 +245,8 @@ def report_glance(evaluation: Evaluation | None, facts: RunFacts, story: Story |
     decision, step = (None, None) if story is None else (story.decision, story.next_step)
     if evaluation is None:
         return glance_of_nothing(facts.skill, decision or "Nothing was measured.", step)
-    answer = glance(evaluation, skill=facts.skill_folder, tests=facts.case_file, resume=facts.resume, decision=decision)
+    known = {"skill": facts.skill_folder, "tests": facts.case_file, "resume": facts.resume}
+    answer = glance(evaluation, **known, again=facts.again, decision=decision)
     return answer if story is None else replace(answer, next_step=step)
 
 
