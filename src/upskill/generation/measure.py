@@ -228,7 +228,7 @@ class StageMeasurer:
             looks = (
                 {} if level is None else {one.name: LookTerms(level=level) for one in prepared.experiment.plan.students}
             )
-            record = replace(first_record(prepared, settings, folder), looks=looks)
+            record = folder.sealed(replace(first_record(prepared, settings, folder), looks=looks))
         else:
             record, prepared = begun, as_begun(prepared, begun, folder.path)
         self._progress.evaluation_planned(

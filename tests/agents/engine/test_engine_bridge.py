@@ -175,6 +175,7 @@ def test_what_cannot_be_read_is_refused_before_a_model_is_asked() -> None:
     assert json.loads(failure("responses", "no"))["error"]["message"] == "no"
 
 
+@pytest.mark.filterwarnings("ignore:The .initial. parameter is deprecated")
 def test_a_function_may_leave_out_its_parameters() -> None:
     tools = [{"type": "function", "function": {"name": "get_goal", "description": "Tells the goal."}}]
     request = {"model": "inspect", "messages": [{"role": "user", "content": "Go on."}], "tools": tools}
