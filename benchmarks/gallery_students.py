@@ -26,6 +26,7 @@ from tools.gallery_page import PAGE, RUNS, page
 from tools.local_model import served_model
 from tools.models import MODELS
 
+from upskill.errors import EXIT_DONE, EXIT_FAILED
 from upskill.evaluation.regrade import regrade
 from upskill.report.json_report import evaluation_json
 
@@ -74,7 +75,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespace, *, runs: Path) -> bool:
-    """Measure below `build/`, and only then replace the run that was kept. Returns whether anything was measured."""
+    """Measure below `build/`, and only then replace the run that was kept. Returns whether there is a verdict: without
+    one there is no evidence."""
     knows = flags.level == KNOWLEDGE
     kept = [path for path in runs.glob("*/run.json") if _is_of(path, NAMES[flags.model], knows=knows)]
     if kept and not flags.again:
@@ -86,7 +88,7 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
     words += ["--fresh"] if flags.again else []
     more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else WITH_TOOLS
-    _upskill(*words, runs=fresh, **more, **(KNOWS if knows and cases is not None else {}))
+    ended = _upskill(*words, runs=fresh, **more, **(KNOWS if knows and cases is not None else {}))
     for path in kept:
         shutil.rmtree(path.parent)
     # Runs are ignored by git where they are made; the logs are large, and the answers are in `trials.jsonl`.
@@ -94,7 +96,7 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     shutil.copytree(fresh, runs, ignore=ignored, dirs_exist_ok=True)
     for path in runs.glob("*/run.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
-    return True
+    return ended == EXIT_DONE
 
 
 def _recompute(name: str) -> None:
@@ -113,10 +115,13 @@ def _is_of(path: Path, model: str, *, knows: bool) -> bool:
     return bool(student["model"] == model and (student["harness"].split("/")[0] == "chat") == knows)
 
 
-def _upskill(*words: str, runs: Path, **more: str) -> None:
+def _upskill(*words: str, runs: Path, **more: str) -> int:
     variables = {**SET, **more, "UPSKILL_RUNS_DIR": str(runs.relative_to(ROOT))}
     print("$ " + " ".join([*(f"{name}={value}" for name, value in variables.items()), "upskill", *words]), flush=True)
-    subprocess.run([UPSKILL, *words], cwd=ROOT, env={**os.environ, **variables}, check=True)
+    ended = subprocess.run([UPSKILL, *words], cwd=ROOT, env={**os.environ, **variables}, check=False).returncode
+    if ended not in (EXIT_DONE, EXIT_FAILED):  # a run without a verdict is a result, too
+        raise SystemExit(ended)
+    return ended
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def _found(skill: str, record: dict[str, Any]) -> Found:
         low=low,
         high=high,
         confidence=lift["confidence"],
-        verdict=student["verdict"],
+        verdict="no verdict" if student["verdict"] == "invalid" else student["verdict"],
         minutes=(ended - began).total_seconds() / 60,
     )
 

@@ -71,7 +71,7 @@ def _parts(runs: dict[tuple[str, str, str], Found], rows: list[tuple[str, str]])
         yield f'<text class="s" x="{x + SCALE}" y="34" text-anchor="end">100%</text>'
     for number, (level, skill) in enumerate(rows):
         y = TOP + ROW * number
-        name = skill if level == KNOWLEDGE else f"{skill}, with tools"
+        name = skill if level == KNOWLEDGE else f"{skill} + tools"
         yield f'<path class="g" d="M0 {y - ROW // 2}H{WIDTH}"/><text class="b" x="0" y="{y + 5}">{name}</text>'
         for place, model in enumerate(MODELS):
             yield from _cell(runs.get((level, skill, model)), NAMES + PANEL * place, y)
