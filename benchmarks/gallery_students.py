@@ -35,7 +35,7 @@ TARNCTL = ROOT / "examples" / "tarnctl"
 UPSKILL = str(Path(sys.executable).parent / "upskill")
 PORT = 18731
 """Stays the same: it is part of what a run records."""
-ASKED = ["--runs", "1", "--concurrency"]
+ASKED = ["--runs", "1"]
 SMOLLM2 = "smollm2"
 NAMES = {SMOLLM2: SMOLLM2, **{size: model.name for size, model in MODELS.items()}}
 SET = {"UPSKILL_TEMPERATURE": "0"}
@@ -83,7 +83,8 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
         return False
     fresh = ROOT / "build" / "measured" / f"{runs.name}-{flags.model}-{flags.level}"
     shutil.rmtree(fresh, ignore_errors=True)
-    words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED, "1" if knows else "2"]
+    words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED]
+    words += ["--concurrency", "1" if knows else "2"]
     words += ["--harness", "chat" if knows else "agent", "--base-url", f"{url}/v1", "--yes"]
     words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
     words += ["--fresh"] if flags.again else []

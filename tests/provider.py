@@ -99,18 +99,19 @@ class Provider:
         port: int = 0,
         window: int | None = None,
         tokenizer: bool = False,
+        counts_after: float = 0,
         lists: str = "any",
         weights: str | None = None,
         first_call: Behave = lambda _: MADE,
     ) -> None:
         """The server says that it has this `window` and `lists` this model with these `weights`; with a `tokenizer` a
-        token is a word.
+        token is a word, told `counts_after` so many seconds.
 
         The tool call for which it is asked before trials is answered by `first_call` and not kept.
         """
         self._first_call = first_call
         self._behave = behave
-        self._tokenizer = tokenizer
+        self._tokenizer, self._counts_after = tokenizer, counts_after
         self._port = port
         self._window = window
         self._lists = {"id": lists} if weights is None else {"id": lists, "digest": weights}
@@ -189,6 +190,7 @@ class Provider:
             return True
         if self._tokenizer and path == "/tokenize":
             tokens = json.loads(body)["content"].split()
+            await asyncio.sleep(self._counts_after)
             await _send(writer, 200, json.dumps({"tokens": tokens}).encode())
             return True
         if not path.endswith("/chat/completions"):

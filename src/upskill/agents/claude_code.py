@@ -92,16 +92,11 @@ class ClaudeCode:
         }
 
     def argv(self, program: AgentProgram, launch: Launch) -> Sequence[str]:
-        """A slash at the beginning would be a command of its own, so a space goes before it."""
-        prompt = launch.prompt
-        if launch.forced is not None:
-            prompt = f"/{launch.forced} {prompt}"
-        elif prompt.startswith("/"):
-            prompt = f" {prompt}"
+        """A forced skill is one of its commands."""
         return [
             *(program.command, "-p", "--output-format", "stream-json", "--verbose"),
             *("--permission-mode", "bypassPermissions", "--model", MODEL, "--strict-mcp-config"),
-            *("--disallowedTools", *WITHOUT_NETWORK, "--", prompt),
+            *("--disallowedTools", *WITHOUT_NETWORK, "--", launch.with_slash),
         ]
 
     def listing(self, request: Json) -> str:

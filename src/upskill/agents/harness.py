@@ -93,6 +93,13 @@ class Launch:
     bundled: bool = False
     """Whether the skills that come with the agent are listed too."""
 
+    @property
+    def with_slash(self) -> str:
+        """What is said to an agent whose commands begin with a slash. A prompt that does gets a space before it."""
+        if self.forced is not None:
+            return f"/{self.forced} {self.prompt}"
+        return f" {self.prompt}" if self.prompt.startswith("/") else self.prompt
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolRequest:

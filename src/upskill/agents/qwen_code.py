@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, version_of
@@ -82,7 +83,7 @@ class QwenCode:
             "model": {"generationConfig": {"timeout": LONGEST_MILLISECONDS, "maxRetries": 0}},
             "skills": {"disabled": [] if launch.bundled else list(BUNDLED)},
         }
-        return {SETTINGS: json.dumps(settings).encode(), PROMPT: _said(launch).encode("utf-8", "replace")}
+        return {SETTINGS: json.dumps(settings).encode(), PROMPT: launch.with_slash.encode("utf-8", "replace")}
 
     def environment(self, launch: Launch) -> dict[str, str]:
         """Where its settings and its model are."""
@@ -101,10 +102,10 @@ class QwenCode:
         return ["/bin/sh", "-c", f'exec "$0" "$@" < {PROMPT}', *run, *more]
 
     def listing(self, request: Json) -> str:
-        """A reminder in the first message of the user."""
+        """A reminder in the first message of the user, in which descriptions are escaped."""
         if not request.get("tools"):
             return ""
-        return listed_skills(texts_in(objects_in(request, "messages")))
+        return unescape(listed_skills(texts_in(objects_in(request, "messages"))))
 
     def loads(self, stdout: bytes) -> tuple[str, ...]:
         """Every use of the tool `skill`."""
@@ -118,14 +119,6 @@ class QwenCode:
         """The tool `run_shell_command`."""
         arguments = {"command": command, "description": "Runs a command", "is_background": False}
         return ToolRequest(tool="run_shell_command", arguments=arguments)
-
-
-def _said(launch: Launch) -> str:
-    """The prompt, after the command that loads a forced skill. A slash at the beginning would be a command of its own,
-    so a space goes before it."""
-    if launch.forced is not None:
-        return f"/{launch.forced} {launch.prompt}"
-    return f" {launch.prompt}" if launch.prompt.startswith("/") else launch.prompt
 
 
 def _node() -> Path:

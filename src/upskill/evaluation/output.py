@@ -157,7 +157,7 @@ def glance_here(
     evaluation: "Evaluation", *, skill: Path | None = None, case_file: Path | None = None, own: bool = True
 ) -> "Glance":
     """The answer with the next command, as for `show_result`."""
-    from upskill.core.nouns.evaluation import NOTHING_MORE
+    from upskill.core.nouns.plan import NOTHING_MORE
     from upskill.core.runs.own_runs import resume_command
     from upskill.evaluation.report import case_file_of, skill_folder_of, typed_for
     from upskill.report.glance import glance

@@ -13,7 +13,7 @@ from upskill.atomic_file import write_atomically
 from upskill.core import checks, statistics
 from upskill.core.cases.files import read_case_file
 from upskill.core.nouns import Case, Evaluation, Purchase, RunEnd, Skill, Trial, TrialPlan, harness_info
-from upskill.core.nouns.evaluation import Again
+from upskill.core.nouns.plan import Again
 from upskill.core.nouns.trial import TrialKey
 from upskill.core.runs.engine_logs import LogSamples, StepReader
 from upskill.core.runs.own_runs import is_inside, typed_again

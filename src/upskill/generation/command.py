@@ -260,7 +260,7 @@ def _show(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    from upskill.core.nouns.evaluation import NOTHING_MORE
+    from upskill.core.nouns.plan import NOTHING_MORE
     from upskill.core.runs.own_runs import resume_command
     from upskill.core.runs.run_folders import evaluation_in
     from upskill.evaluation.output import show_every_case

@@ -19,8 +19,9 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from upskill.core.cases.files import read_case_file
 from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.nouns import Case, Evaluation, Purchase
-from upskill.core.nouns.evaluation import NOTHING_MORE, shown_interval
+from upskill.core.nouns.evaluation import shown_interval
 from upskill.core.nouns.finding import Finding
+from upskill.core.nouns.plan import NOTHING_MORE
 from upskill.core.nouns.skill import RUN_FILE, SKILL_FILE
 from upskill.core.nouns.text import count, shortened
 from upskill.core.runs.own_runs import resume_command

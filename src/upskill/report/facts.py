@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 from upskill.core.nouns import Arm, ArmSummary, Files, Interval, StudentReport, Trial
 from upskill.core.nouns.answer import AgentSteps
-from upskill.core.nouns.evaluation import NOTHING_MORE, Again
+from upskill.core.nouns.plan import NOTHING_MORE, Again
 from upskill.report.wording import arm_name, dollars, percent
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.core.nouns import Arm, Evaluation, Lift, StudentReport
-from upskill.core.nouns.evaluation import NOTHING_MORE, Again
+from upskill.core.nouns.plan import NOTHING_MORE, Again
 from upskill.core.nouns.text import count
 from upskill.report.next_step import NextStep, next_step
 from upskill.report.wording import (

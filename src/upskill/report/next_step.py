@@ -1,12 +1,12 @@
 """What a person may want to type next, after a result: one command, chosen by what was found."""
 
 from collections.abc import Container, Sequence
+from itertools import takewhile
 from shlex import quote, split
 from typing import NamedTuple
 
 from upskill.core.nouns import Evaluation, StudentReport
-from upskill.core.nouns.evaluation import NOTHING_MORE, Again
-from upskill.core.nouns.plan import Student
+from upskill.core.nouns.plan import NOTHING_MORE, Again, Student
 from upskill.core.settings import PREFIX
 from upskill.report.wording import rarely_loaded
 
@@ -23,7 +23,7 @@ class NextStep(NamedTuple):
     def as_json(self) -> dict[str, object]:
         """What it is for, its variables, and the words of the command."""
         words = split(self.command)
-        variables = dict(word.split("=", 1) for word in words if word.startswith(PREFIX))
+        variables = dict(word.split("=", 1) for word in takewhile(lambda word: word.startswith(PREFIX), words))
         return {"what": self.what, "variables": variables, "arguments": words[len(variables) :]}
 
 
@@ -90,17 +90,14 @@ class _Asked(NamedTuple):
         """An evaluation of the models with these verdicts, with everything that was typed, and `more` instead."""
         students = [report.student for report in evaluation.students if report.verdict in verdicts]
         kept = self.again.without(*without, *(one.partition(" ")[0] for one in more))
-        return _command(kept, _eval_of(students, self.skill), *kept.options, *more)
+        return " ".join((*kept.variables, _eval_of(students, self.skill), *kept.options, *more))
 
-    def generate(self, students: Sequence[Student], *words: str) -> str:
-        """A revision that is measured on these models as they were measured now."""
-        kept = self.again.only("--harness", "--sandbox", "--accept-findings", "--max-cost", "--concurrency", "--yes")
-        models = _named(students, "--eval-model", "--eval-base-url")
-        return _command(kept, f"upskill generate {' '.join(words)}{models}", *kept.options)
-
-
-def _command(again: Again, *words: str) -> str:
-    return " ".join((*again.variables, *words))
+    def generate(self, reports: Sequence[StudentReport], words: str, *more: str) -> str:
+        """A revision that is measured on these models as they were measured now; `more` as for `eval`."""
+        shared = {"--harness", "--sandbox", "--accept-findings", "--max-cost", "--concurrency", "--yes"}
+        kept = self.again.only(*shared.difference(one.partition(" ")[0] for one in more))
+        models = _named([report.student for report in reports], "--eval-model", "--eval-base-url")
+        return " ".join((*kept.variables, f"upskill generate {words}{models}", *kept.options, *more))
 
 
 def step_after_generate(
@@ -180,17 +177,14 @@ def _decide(evaluation: Evaluation, folder: str, asked: _Asked) -> NextStep:
 
 def _revise(evaluation: Evaluation, asked: _Asked) -> NextStep:
     """A revision that is measured on the same models: without their names it would be on the teacher itself."""
-    students = [report.student for report in evaluation.students]
-    return NextStep("let the teacher revise the skill", asked.generate(students, f"--from {asked.skill}"))
+    return NextStep("let the teacher revise the skill", asked.generate(evaluation.students, f"--from {asked.skill}"))
 
 
 def _describe(reports: Sequence[StudentReport], folder: str, asked: _Asked) -> NextStep:
     """A revision of the description alone, measured on the models that do not load the skill, in their harness."""
     harness = f"--harness {reports[0].harness.partition('/')[0]}"
-    words = _Asked(asked.again.without("--harness"), asked.skill).generate(
-        [report.student for report in reports], f"--description-only --from {folder}"
-    )
-    return NextStep("let the teacher revise the description", f"{words} {harness}")
+    command = asked.generate(reports, f"--description-only --from {folder}", harness)
+    return NextStep("let the teacher revise the description", command)
 
 
 def _keep_proven(evaluation: Evaluation, asked: _Asked) -> NextStep:

@@ -69,7 +69,7 @@ def command(
     verdict; 130 interrupted.
     """
     from upskill.core.nouns.skill import read_among
-    from upskill.core.runs.own_runs import settings_record, typed_variables
+    from upskill.core.runs.own_runs import cap_for_yes, settings_record, typed_variables
     from upskill.trigger.report import step_after_trigger
     from upskill.trigger.trigger import TriggerOrder, plan_triggering, trigger
 
@@ -100,14 +100,16 @@ def command(
             progress=progress,
             confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
         )
-    variables = "".join(f"{one} " for one in typed_variables(settings_record(chosen)))
-    asked = typed_options(without=("skill", "as_json", "verbose", "fresh", "require", "store"))
+    recorded = settings_record(chosen)
+    variables = "".join(f"{one} " for one in typed_variables(recorded))
+    cap = "".join(f" {one}" for one in cap_for_yes(recorded)) if yes else ""
+    asked = typed_options(without=("skill", "as_json", "verbose", "require", "store")) + cap
     where = {"--harness": settings["harness"], "--among": among}
     revised = {"--eval-model": settings["models"], "--eval-base-url": settings["base_url"]}
     step = step_after_trigger(
         result,
         repeat=f"{variables}upskill trigger {quote(str(skill))}{asked}",
-        revise=f"upskill generate --description-only --from {quote(str(skill))}{_typed(revised | where)}",
+        revise=f"{variables}upskill generate --description-only --from {quote(str(skill))}{_typed(revised | where)}",
         write=f"upskill trigger {quote(str(skill))} --write",
     )
     _show(result, step, as_json=as_json, verbose=verbose)

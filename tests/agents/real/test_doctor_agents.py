@@ -35,15 +35,22 @@ def expect_fit(found: AgentDiagnosis) -> None:
 
 @pytest.fixture
 def with_ripgrep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On the search path: opencode needs it, and Codex brings one, which counts only outside of this repository."""
+    """On the search path, with Node: opencode needs it, and Codex brings one; Qwen Code needs Node. They count only
+    outside of this repository."""
     monkeypatch.chdir(tmp_path)
     (folder,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
-    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{folder}")
+    (node,) = BINARIES.parent.glob("node-linux-*/bin")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(node), os.environ["PATH"], str(folder)]))
 
 
 @pytest.mark.usefixtures("with_ripgrep")
 @pytest.mark.parametrize(
-    ("harness", "program"), [("claude-code", "claude"), pytest.param("opencode", "opencode", marks=pytest.mark.full)]
+    ("harness", "program"),
+    [
+        ("claude-code", "claude"),
+        pytest.param("opencode", "opencode", marks=pytest.mark.full),
+        ("qwen-code", "qwen"),
+    ],
 )
 def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_forge_is_held(
     harness: str, program: str

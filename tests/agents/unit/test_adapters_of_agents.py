@@ -99,8 +99,10 @@ def test_the_listing_of_opencode_is_in_the_system_message() -> None:
 
 
 def test_the_listing_of_qwen_code_is_in_a_reminder() -> None:
-    listed = "<available_skills>\n<skill>\n<name>\nzebra\n</name>\n</skill>\n</available_skills>"
-    reminder = f"<system-reminder>\nThe following skills are available.\n\n{listed}\n</system-reminder>"
+    listed = "<available_skills>\n<skill>\n<name>\nzebra\n</name>\nA zebra's stripes\n</skill>\n</available_skills>"
+    reminder = f"<system-reminder>\nThe following skills are available.\n\n{listed}\n</system-reminder>".replace(
+        "'", "&apos;"
+    )
     parts = [{"type": "text", "text": reminder}, {"type": "text", "text": "Greet."}]
     request = {"tools": [{}], "messages": [{"role": "user", "content": parts}]}
     assert QwenCode().listing(request) == listed

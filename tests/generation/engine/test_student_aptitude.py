@@ -15,11 +15,13 @@ from made_teacher import FACTS, THINGS, line_for, question_about
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from typing_again import generate_again
 from upskill.core.cases.split import read_counts
+from upskill.core.models import ServedModel, preflight, resolve_model
 from upskill.core.progress import RunProgress
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.errors import ProviderError, StudentCannotProfit, WindowExceeded
 from upskill.generation.generate import GenerateOrder, generate, plan_generate, resume_generate
 from upskill.generation.generated import GenerateResult
+from upskill.generation.student import counter_for
 
 
 class Noted(RunProgress):
@@ -266,3 +268,10 @@ def test_without_any_passage_only_the_baseline_is_measured_and_nothing_stops(her
     assert (aptitude.baseline, aptitude.ceiling, aptitude.lift, aptitude.trials) == (0.0, None, None, 10)
     assert len(aptitude.reachable) == 10, "of a case without a ceiling nothing is known"
     assert any("no practice case names a passage" in note for note in made.notes)
+
+
+def test_a_busy_server_is_waited_for_and_its_count_is_never_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "SECONDS", 0.05)
+    with Provider(tokenizer=True, counts_after=0.2) as busy:
+        students = [(resolve_model("s", base_url=busy.url), ServedModel(window=2_048))]
+        assert counter_for(students)("three words here") == 3

@@ -7,8 +7,7 @@ import pytest
 
 from report.unit.evaluations import CASE_STATES, arm, evaluation, report
 from upskill.core.nouns import Evaluation, RunEnd
-from upskill.core.nouns.evaluation import Again
-from upskill.core.nouns.plan import Student
+from upskill.core.nouns.plan import Again, Student
 from upskill.report.next_step import NextStep, next_step, step_after_generate
 
 

@@ -18,6 +18,8 @@ from upskill.errors import ProviderError
 
 SECONDS = 5.0
 """For a whole reply: a server can send a byte in time for every read, and never come to an end."""
+COUNT_SECONDS = 120.0
+"""A server busy with answers counts tokens late; an estimate in the place of its count misleads."""
 MOST_BYTES = 10_000_000
 _STABLE_KEYS = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
 """What a server's listing says of a model and does not change from one request to the next."""
@@ -164,7 +166,13 @@ def count_tokens(endpoint: Endpoint, text: str) -> int | None:
     """How many tokens the server makes of a text, where it can tell (llama.cpp); `None` elsewhere."""
     if endpoint.base_url is None or not endpoint.is_custom:
         return None
-    answer = _get(f"{endpoint.base_url.removesuffix('/v1')}/tokenize", endpoint, body={"content": text}, optional=True)
+    answer = _get(
+        f"{endpoint.base_url.removesuffix('/v1')}/tokenize",
+        endpoint,
+        body={"content": text},
+        optional=True,
+        seconds=COUNT_SECONDS,
+    )
     tokens = (answer or {}).get("tokens")
     return len(tokens) if isinstance(tokens, list) else None
 
@@ -182,7 +190,12 @@ def _about_the_key(endpoint: Endpoint) -> str:
 
 
 def _get(
-    url: str, endpoint: Endpoint, *, body: dict[str, Any] | None = None, optional: bool = False
+    url: str,
+    endpoint: Endpoint,
+    *,
+    body: dict[str, Any] | None = None,
+    optional: bool = False,
+    seconds: float = SECONDS,
 ) -> dict[str, Any] | None:
     """JSON from the server; `None` where it has no such page. An optional page may fail in any way."""
     request = urllib.request.Request(url, data=None if body is None else json.dumps(body).encode())
@@ -191,11 +204,11 @@ def _get(
         request.add_header("Authorization", f"Bearer {key}")
 
     def read() -> bytes:
-        with opener_for(url)(request, timeout=SECONDS) as response:
+        with opener_for(url)(request, timeout=seconds) as response:
             return bytes(response.read(MOST_BYTES))
 
     try:
-        value = json.loads(_in_time(read))
+        value = json.loads(_in_time(read, seconds))
         json.dumps(value, allow_nan=False)  # raises for numbers such as 1e999, of which no digest can be made
     except urllib.error.HTTPError as error:
         error.close()
@@ -224,7 +237,7 @@ def _get(
     return value if isinstance(value, dict) else None
 
 
-def _in_time(read: Callable[[], bytes]) -> bytes:
+def _in_time(read: Callable[[], bytes], seconds: float) -> bytes:
     """What it returns or raises; `TimeoutError` after one deadline. The thread that is left ends with the process."""
     ended: Future[bytes] = Future()
 
@@ -235,6 +248,6 @@ def _in_time(read: Callable[[], bytes]) -> bytes:
             ended.set_exception(error)
 
     threading.Thread(target=body, name="upskill-probe", daemon=True).start()
-    if wait((ended,), timeout=SECONDS).not_done:
-        raise TimeoutError(f"no complete reply within {SECONDS:g} seconds")
+    if wait((ended,), timeout=seconds).not_done:
+        raise TimeoutError(f"no complete reply within {seconds:g} seconds")
     return ended.result()

@@ -387,24 +387,3 @@ class ComparedSkills:
         if self.interrupted or EXIT_INTERRUPTED in codes:
             return EXIT_INTERRUPTED
         return next((code for code in (EXIT_FAILED, EXIT_NOT_SHOWN) if code in codes), EXIT_DONE)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Again:
-    """What was typed for an evaluation beside its skill, cases, models and their address, to be typed once more."""
-
-    variables: tuple[str, ...] = ()
-    """`UPSKILL_TEMPERATURE=0`."""
-    options: tuple[str, ...] = ()
-    """`--runs 3`, as a shell reads it."""
-
-    def without(self, *flags: str) -> "Again":
-        """The same without these options."""
-        return replace(self, options=tuple(one for one in self.options if one.partition(" ")[0] not in flags))
-
-    def only(self, *flags: str) -> "Again":
-        """The same with no other options."""
-        return replace(self, options=tuple(one for one in self.options if one.partition(" ")[0] in flags))
-
-
-NOTHING_MORE = Again()

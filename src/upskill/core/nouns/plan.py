@@ -1,10 +1,10 @@
-"""What will be run: which students, how each is asked, in which order. A plan of 100,000 trials is a few numbers, not
-100,000 objects.
+"""What will be run: which students, how each is asked, in which order, and what was typed for it. A plan of 100,000
+trials is a few numbers, not 100,000 objects.
 """
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -152,3 +152,24 @@ class TrialPlan:
     def trials(self) -> Iterator[PlannedTrial]:
         for turn in self.turns():
             yield from turn.trials()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Again:
+    """What was typed for an evaluation beside its skill, cases, models and their address, to be typed once more."""
+
+    variables: tuple[str, ...] = ()
+    """`UPSKILL_TEMPERATURE=0`."""
+    options: tuple[str, ...] = ()
+    """`--runs 3`, as a shell reads it."""
+
+    def without(self, *flags: str) -> "Again":
+        """The same without these options."""
+        return replace(self, options=tuple(one for one in self.options if one.partition(" ")[0] not in flags))
+
+    def only(self, *flags: str) -> "Again":
+        """The same with no other options."""
+        return replace(self, options=tuple(one for one in self.options if one.partition(" ")[0] in flags))
+
+
+NOTHING_MORE = Again()

@@ -17,7 +17,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from upskill.core.nouns.evaluation import Again
+from upskill.core.nouns.plan import Again
 from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
 from upskill.core.nouns.text import on_one_line, visible
 from upskill.core.runs.records import RunRecord, SettingRecord
@@ -161,10 +161,15 @@ def typed_again(run: Path, record: RunRecord) -> Again | None:
     if record.others is not None:
         options += [f"--among {record.others.shipped}"] if record.others.shipped else []
         options += ["--among bundled"] if record.others.bundled else []
-    if "--yes" in record.typed and not any(one.startswith("--max-cost ") for one in options):
-        cap = record.settings.get("max_cost")
-        options += [f"--max-cost {cap.value:g}"] if cap is not None and isinstance(cap.value, int | float) else []
+    if "--yes" in record.typed:
+        options += cap_for_yes(record.settings)
     return Again(variables=typed_variables(record.settings), options=tuple(options))
+
+
+def cap_for_yes(settings: Mapping[str, SettingRecord]) -> list[str]:
+    """The cap that is typed with `--yes`, where it was not typed: nobody is asked before what it allows is spent."""
+    cap = settings["max_cost"]
+    return [] if cap.value is None or cap.origin == "--max-cost" else [f"--max-cost {_as_text(cap.value)}"]
 
 
 def typed_variables(settings: Mapping[str, SettingRecord]) -> tuple[str, ...]:
@@ -187,15 +192,15 @@ def _from_here(run: Path, source: str) -> str:
 
 def _as_text(value: object) -> str:
     """A setting as a variable or an option has it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return (
-        ",".join(map(str, value))
-        if isinstance(value, list | tuple)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    match value:
+        case bool():
+            return str(value).lower()
+        case float():
+            return str(value).removesuffix(".0")
+        case list() | tuple():
+            return ",".join(map(str, value))
+        case _:
+            return str(value)
 
 
 def record_file(folder: Path) -> str:
