@@ -48,10 +48,12 @@ class SkillBudget:
         """Whether the students can be given this body."""
         return _lines(body) <= self.lines and self.count(body) <= self.tokens
 
-    def told(self, body: str) -> str:
-        """How long a body is, for its writer: `the body has 812 of 1,037 tokens`."""
-        over = "" if self.fits(body) else ": too long, it would have to be shortened"
-        return f"the body has {self.count(body):,} of {self.tokens:,} tokens{over}"
+    def told(self, body: str) -> tuple[str]:
+        """How long a body is, for its writer: `the body has 812 of 1,037 tokens`. Raises where that is too long."""
+        line = f"the body has {self.count(body):,} of {self.tokens:,} tokens"
+        if not self.fits(body):
+            raise UnusableAnswer([f"{line}: too long, it would have to be shortened"])
+        return (line,)
 
     def excess(self, body: str) -> str:
         """How far a body is over, for its writer: `88 tokens over; at most 1,037`."""
@@ -118,7 +120,7 @@ def _shorter(draft: Draft, assignment: Assignment, question: Question, budget: S
         return replace(shorter, expendable=tuple(value.get("drop_first", ())) or draft.expendable)
 
     (answer,) = ask_for_each(
-        assignment.ask, [question], read, repairs=0, told=lambda _, shorter: (budget.told(shorter.body),)
+        assignment.ask, [question], read, repairs=0, told=lambda _, shorter: budget.told(shorter.body)
     )
     if isinstance(answer, UnusableAnswer) or budget.count(answer.body) >= budget.count(draft.body):
         return draft
@@ -202,8 +204,8 @@ def draft_skill(
     budget = budget_for(assignment, old=skill)
     question = _question(assignment, reader, topics=topics, budget=budget)
 
-    def size(draft: Draft) -> tuple[str, ...]:
-        return (budget.told(draft.body),)
+    def size(draft: Draft) -> tuple[str]:
+        return budget.told(draft.body)
 
     try:
         if skill is None:

@@ -15,7 +15,7 @@ from upskill.core.models.teacher_answers import TeacherUnusable, UnusableAnswer,
 from upskill.core.nouns.answer_schemas import TEXT, TEXTS, Schema, list_of, object_of, one_of
 from upskill.generation.draft import Clean, Draft, Lesson, draft_problems, without_hidden
 from upskill.generation.draft_answer import body_of
-from upskill.generation.drafting import SECTIONS, budget_for, within_budget
+from upskill.generation.drafting import SECTIONS, SkillBudget, budget_for, within_budget
 from upskill.generation.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of, with_texts
 from upskill.generation.failures import Failure, choose, comments_text, describe
 from upskill.generation.material import (
@@ -46,7 +46,7 @@ def other_presentations(draft: Draft, assignment: Assignment) -> dict[Presentati
     Those that a teacher could not give are missing. Raises `TeacherUnusable` where it gave none, and what `ask` raises.
     """
     budget = budget_for(assignment)
-    found = ask_for(
+    found, _ = ask_for(
         assignment.ask,
         Question(
             purpose="presentation",
@@ -56,12 +56,13 @@ def other_presentations(draft: Draft, assignment: Assignment) -> dict[Presentati
             max_output_tokens=answer_tokens(assignment.window),
         ),
         lambda text: _read(text, draft, assignment.clean),
-        told=lambda forms: [f"{form}: {budget.told(one.body)}" for form, one in forms.items()],
+        told=lambda read: _told(*read, draft, budget),
     )
     return {form: within_budget(one, assignment, budget=budget) for form, one in found.items()}
 
 
-def _read(text: str, draft: Draft, clean: Clean) -> dict[Presentation, Draft]:
+def _read(text: str, draft: Draft, clean: Clean) -> tuple[dict[Presentation, Draft], list[str]]:
+    """The forms that can be measured, and what is wrong with the others."""
     found: dict[Presentation, Draft] = {}
     problems: list[str] = []
     for item in json.loads(text)["presentations"]:
@@ -72,7 +73,21 @@ def _read(text: str, draft: Draft, clean: Clean) -> dict[Presentation, Draft]:
             found.setdefault(item["form"], made)
     if not found:
         raise UnusableAnswer(problems or ["it has no presentation"])
-    return found
+    return found, problems
+
+
+def _told(forms: Mapping[Presentation, Draft], problems: list[str], draft: Draft, budget: SkillBudget) -> list[str]:
+    """How long each form is and what it no longer names. Raises where one is refused or too long."""
+    lines: list[str] = []
+    for form, one in forms.items():
+        try:
+            lines += (f"{form}: {line}" for line in budget.told(one.body))
+        except UnusableAnswer as unusable:
+            problems = [*problems, *(f"{form}: {problem}" for problem in unusable.problems)]
+        lines += (f"{form}: does not name `{name}`" for name in _lost(draft, one))
+    if problems:
+        raise UnusableAnswer([*problems, *lines])
+    return lines
 
 
 MOST_LESSONS = 24
@@ -182,7 +197,7 @@ def revise(
         max_output_tokens=answer_tokens(window),
     )
     try:
-        edited = ask_for(assignment.ask, question, read, told=lambda one: (budget.told(one.draft.body),))
+        edited = ask_for(assignment.ask, question, read, told=lambda one: budget.told(one.draft.body))
     except TeacherUnusable:
         if not partly:
             raise
@@ -194,13 +209,18 @@ def _lost_facts(before: Draft, after: Draft) -> list[str]:
     """A problem where much of what the skill names is gone: edits mend what failed, another form says the same, and
     unseen tasks ask for more."""
     had = dict.fromkeys(_IN_CODE.findall(before.body))
-    lost = [name for name in had if name not in after.body]
+    lost = _lost(before, after)
     if len(lost) <= max(FEW_LOST, MOST_LOST * len(had)):
         return []
     shown = ", ".join(f"`{name}`" for name in lost[:12])
     return [
         f"{len(lost)} of the {len(had)} names and values of the skill are gone, and unseen tasks ask for them: {shown}"
     ]
+
+
+def _lost(before: Draft, after: Draft) -> list[str]:
+    """What is named in backticks before and nowhere after."""
+    return [name for name in dict.fromkeys(_IN_CODE.findall(before.body)) if name not in after.body]
 
 
 def _rewrite_schema() -> Schema:

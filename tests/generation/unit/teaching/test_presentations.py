@@ -1,6 +1,7 @@
 """The same content in other forms, each within the budget of the student."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -45,3 +46,22 @@ def test_what_is_empty_is_left_out_and_nothing_usable_is_an_error() -> None:
     assert set(other_presentations(DRAFT, Teacher(says(table="| a |", examples="")), profile=PROFILE)) == {"table"}
     with pytest.raises(TeacherUnusable):
         other_presentations(DRAFT, Teacher(says(table="")), profile=PROFILE)
+
+
+def test_a_writer_who_tries_the_forms_is_told_what_is_refused_too_long_or_no_longer_named() -> None:
+    names = "`port`, `name`, `owner`, `depth`, `shore`"
+    draft = replace(DRAFT, body=f"## Port\n\nKeys: {names}.\n")
+    teacher = Teacher(says(table=f"| {names} |"))
+    other_presentations(draft, teacher, profile=PROFILE)
+    tried = teacher.asked[0].preview
+    assert tried is not None
+    assert tried(says(table=f"| {names} |")) == (True, ["table: the body has 14 of 40 tokens"])
+    usable, lines = tried(says(table=names.replace("`shore`", ""), examples=f"{names} " * 40, questions="`port`"))
+    assert not usable
+    assert lines == [
+        "questions: 4 of the 5 names and values of the skill are gone, and unseen tasks ask for them: `name`, `owner`, "
+        "`depth`, `shore`",
+        "examples: the body has 423 of 40 tokens: too long, it would have to be shortened",
+        "table: the body has 11 of 40 tokens",
+        "table: does not name `shore`",
+    ]
