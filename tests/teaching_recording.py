@@ -22,8 +22,11 @@ from typing import Any
 from forking import COMMAND
 from recorded_student import RecordedStudent
 
+_APTITUDE = ("student", "harness", "baseline", "ceiling", "cases", "rungs", "reachable", "cut")
 SIDES = ("cases", "skill")
 HANDOFF = "handoff"
+_HERE = {"UPSKILL_REPORT": "false", "UPSKILL_SKILLS_DIR": "skills"}
+"""Whatever the settings of a folder above say."""
 
 
 def generate_command(words: Sequence[str], student: RecordedStudent) -> list[str]:
@@ -53,7 +56,7 @@ def teach(
         subprocess.Popen(
             command,
             cwd=folder,
-            env={**kept, "XDG_CACHE_HOME": str(folder / "cache"), "UPSKILL_REPORT": "false"},
+            env={**kept, "XDG_CACHE_HOME": str(folder / "cache"), **_HERE},
             stdout=out,
         ) as process,
     ):
@@ -73,7 +76,7 @@ def teach(
 
 
 def outcome_of(result: dict[str, Any]) -> dict[str, Any]:
-    """What must be the same whenever the same answers are given: no times, no paths, no prices."""
+    """What must be the same whenever the same answers are given: no times, paths, prices or repeated calls."""
     held_out = result["held_out"]
     (student,) = held_out["students"] if held_out else [None]
     return {
@@ -81,7 +84,7 @@ def outcome_of(result: dict[str, Any]) -> dict[str, Any]:
         "sentence": result["sentence"],
         "cases": result["cases"],
         "attempts": [[one["passed"], one["of"]] for one in result["attempts"]],
-        "aptitude": result.get("aptitude"),
+        "aptitude": [{name: one[name] for name in _APTITUDE} for one in result.get("aptitude") or ()],
         "rates": {arm: found["pass_rate"] for arm, found in student["arms"].items()} if student else None,
         "interval": student["lifts"][0]["cases_like_these"] if student else None,
         "teacher_calls": result["spent"]["teacher"]["calls"],
