@@ -118,6 +118,7 @@ statistics: setup  ## the simulated tables behind the statistics, and of attacks
 	$(BIN)/python -m benchmarks.statistics_tables
 	$(BIN)/python -m benchmarks.load_tables
 	$(BIN)/python -m benchmarks.attacks
+	$(BIN)/python -m benchmarks.author_day
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write

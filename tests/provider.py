@@ -197,6 +197,8 @@ class Provider:
             await _send(writer, 404, b"{}")
             return True
         asked = ReceivedRequest(number=self._count + 1, body=json.loads(body), headers=headers, at=time.monotonic())
+        if asked.prompt == "Say OK.":  # before trials, of a name that it does not list: it answers to all
+            return await _behave_towards(writer, Behaviour(text="OK"), asked)
         if [tool["function"]["name"] for tool in asked.body.get("tools", ())] == ["ready"]:
             return await _behave_towards(writer, self._first_call(asked), asked)
         self._count += 1

@@ -13,12 +13,12 @@ from upskill.core.cases.files import CaseFile, read_case_file, read_skill_cases
 from upskill.core.cases.states import qualify
 from upskill.core.checks import GradingContext
 from upskill.core.nouns import Case, Qualification, Skill
-from upskill.core.nouns.case import CaseChanges, case_changes
+from upskill.core.nouns.case import CaseChanges, Json, case_changes
 from upskill.core.nouns.look import case_key, checks_digest
 from upskill.core.nouns.skill import CASE_FILES, SKILL_FILE
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, Progress
-from upskill.errors import SkillInvalid, UpskillError
+from upskill.errors import SkillInvalid, UpskillError, UsageError
 from upskill.sandbox import Backend, open_sandbox
 
 
@@ -150,6 +150,42 @@ def cases_that_count(
     return CountedCases(
         cases=counted, notes=(f"{words} {are} skipped; {others} {'is' if len(counted) == 1 else 'are'} used",)
     )
+
+
+SPLIT = "split"
+"""The key in a case's `extra` under which the side is kept that it got when the cases were split."""
+
+
+def split_side(case: Case) -> Json:
+    """The side that a case got when the cases were split; `None` where they were not."""
+    return case.extra.get(SPLIT)
+
+
+def practice_cases(cases: Sequence[Case]) -> CountedCases:
+    """The cases to practise on. Raises `UsageError` where there are none."""
+    mine = tuple(case for case in cases if case.use == "learn")
+    if not mine:
+        raise UsageError(
+            "there are no practice cases",
+            hint="split the cases once: upskill cases split SKILL --practice 1/3",
+        )
+    moved = [case.id for case in mine if split_side(case) == "held-out"]
+    notes = (f"held out when the cases were split, and practice now: {_named(moved)}",) if moved else ()
+    return CountedCases(cases=mine, notes=notes)
+
+
+def without_practised(cases: Sequence[Case]) -> CountedCases:
+    """The cases without those that were practice cases when the file was split, whatever their use is today."""
+    gone = [case.id for case in cases if split_side(case) == "learn" and case.use != "learn"]
+    if not gone:
+        return CountedCases(cases=tuple(cases))
+    are = "case was a practice case" if len(gone) == 1 else "cases were practice cases"
+    note = f"{len(gone)} {are} when the cases were split and cannot prove anything: {_named(gone)}"
+    return CountedCases(cases=tuple(case for case in cases if case.id not in gone), notes=(note,))
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
 
 
 def admit(

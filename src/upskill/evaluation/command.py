@@ -1,5 +1,6 @@
 """`upskill eval`: parse flags, call the workflow, print the result."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.errors import EXIT_DONE, UsageError
+from upskill.errors import EXIT_DONE, EXIT_INTERRUPTED, UpskillError, UsageError
 from upskill.evaluation.output import glance_here, show_plan, show_result
 from upskill.terminal import options
 from upskill.terminal.output import (
@@ -70,6 +71,8 @@ class _Runs(click.ParamType[int | None]):
     metavar="N|auto",
     help="Repeats of each case; auto stops when the result is clear.  [default: auto]",
 )
+@click.option("--practice", is_flag=True, help="Ask the practice cases, with the skill alone: no claim, and no look.")
+@click.option("--watch", is_flag=True, help="With --practice: ask again whenever the skill or its cases change.")
 @click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
 @click.option(
     "--compare",
@@ -106,6 +109,8 @@ def command(
     skills: tuple[Path, ...],
     case_file: Path | None,
     runs: int | None,
+    practice: bool,
+    watch: bool,
     no_baseline: bool,
     compare: str | None,
     min_lift: float | None,
@@ -141,6 +146,10 @@ def command(
 
     older = read_compare(compare)
     skill = skills[0] if skills else None
+    if practice or watch:
+        _require_practice(practice=practice, skills=skills, refused={"--require": require, "--compare": compare})
+    if watch and skill is not None:
+        return _watched([skill, *(() if case_file is None else (case_file,))])
     written = options.written_formats(files)
     evaluation: Evaluation | None = None
     compared: ComparedSkills | None = None
@@ -173,8 +182,9 @@ def command(
             order = EvaluationOrder(
                 skill=skill,
                 case_file=case_file,
-                repeats=runs,
-                baseline=not no_baseline,
+                repeats=1 if practice and runs is None else runs,
+                practice=practice,
+                baseline=not (no_baseline or practice),
                 ceiling="beside" if chosen.values.ceiling else None,
                 min_lift=min_lift,
                 previous=older.folder,
@@ -197,7 +207,9 @@ def command(
             elif dry_run:
                 announce = partial(print_lines, err=True)
                 with opened_previous(order) as opened:
-                    planned = prepare(opened, chosen.values, announce=announce, needs_keys=False)
+                    planned = prepare(
+                        opened, chosen.values, unchosen=chosen.unchosen, announce=announce, needs_keys=False
+                    )
                 show_plan(planned, as_json=as_json)
             else:
                 evaluation = evaluate(
@@ -225,7 +237,46 @@ def command(
             rows_noted=progress.rows_noted,
             verbose=verbose,
         )
+        if practice:
+            from upskill.evaluation.practice import practised
+
+            runs_dir = Path(evaluation.run).parent
+            for one in practised(evaluation, Path(evaluation.run), runs_dir=runs_dir):
+                print_lines(*one.lines())
     return evaluation.exit_code()
+
+
+def _require_practice(*, practice: bool, skills: Sequence[Path], refused: Mapping[str, object]) -> None:
+    """Refuse what practice is not about."""
+    if not practice:
+        raise UsageError("--watch is for practice", hint="add --practice")
+    if len(skills) != 1:
+        raise UsageError("practice is about one skill", hint="name one skill")
+    for flag, value in refused.items():
+        if value is not None:
+            raise UsageError(f"{flag} needs a proof, and practice claims nothing", hint=f"remove {flag} or --practice")
+
+
+def _watched(paths: Sequence[Path]) -> int:
+    """Type the same command again whenever a file has changed, until a person interrupts."""
+    from upskill.evaluation.practice import watching
+
+    context = click.get_current_context()
+
+    def once() -> None:
+        try:
+            code = context.invoke(command, **{**context.params, "watch": False})
+        except UpskillError as error:
+            print_lines(*error.problems, f"error: {error.message}", *filter(None, [error.hint]), err=True)
+            code = error.exit_code
+        if code == EXIT_INTERRUPTED:
+            raise KeyboardInterrupt
+        print_lines("", "watching; a change of the skill or its cases starts the next practice, Ctrl-C ends", err=True)
+
+    try:
+        watching(paths, once)
+    except KeyboardInterrupt:
+        return EXIT_DONE
 
 
 def _agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:

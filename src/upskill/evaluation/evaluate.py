@@ -18,6 +18,7 @@ from upskill import __version__
 from upskill.core import statistics
 from upskill.core.by_name import by_name
 from upskill.core.models import MeteredClient, Spending
+from upskill.core.models.preflight import THE_SERVER
 from upskill.core.nouns import Arm, Case, Evaluation, Qualification, Trial, digest_of
 from upskill.core.nouns.look import LookTerms
 from upskill.core.progress import SILENT_RUN, PricedPlan, RunProgress
@@ -39,6 +40,7 @@ from upskill.evaluation.conclude import by_student, cut_short_by, end_notes, stu
 from upskill.evaluation.estimate import client_for, purchase_since
 from upskill.evaluation.looks import (
     earlier_looks,
+    first_look_line,
     keep_looks,
     look_notes,
     recorded_evaluation,
@@ -69,7 +71,10 @@ def evaluate_opened(
     of the cases by then. `announced`: servers and aliases that were not typed have been named.
     """
     announce = (lambda _: None) if announced else progress.announce
-    prepared = prepare(order, settings.values, known=known, progress=progress, announce=announce)
+    prepared = prepare(
+        order, settings.values, known=known, unchosen=settings.unchosen, progress=progress, announce=announce
+    )
+    settings = settings.following(prepared.settings, THE_SERVER)
     asked = prepared.experiment.plan.students
     earlier = earlier_looks(prepared, settings.values)
     # A recorded verdict has no ceiling, or that of other passages: its answers are taken from the store instead.
@@ -84,6 +89,8 @@ def evaluate_opened(
         earlier = replace(earlier, prepared=prepared)
     terms = {} if earlier is None else earlier.terms()
     prepared = replace(prepared, notes=(*prepared.notes, *look_notes(terms)))
+    if (cost := first_look_line(terms, prepared.experiment.plan.cases)) is not None:
+        progress.announce(cost)
     progress.evaluation_planned(
         prepared.experiment.plan, skill=prepared.experiment.skill, lines=prepared.lines, notes=prepared.note_lines
     )

@@ -32,6 +32,7 @@ from upskill.core.trials.judge import identity
 from upskill.core.trials.measure import stored_trials
 from upskill.core.trials.schedule import Schedule
 from upskill.errors import UpskillError
+from upskill.evaluation.cases import split_side
 from upskill.evaluation.prepare import PreparedEvaluation
 from upskill.report.json_report import UnreadableResult, evaluation_json, read_evaluation
 
@@ -261,6 +262,17 @@ def look_notes(terms: Mapping[str, LookTerms]) -> tuple[str, ...]:
     if len(notes) == len(terms) and len(set(notes.values())) == 1:
         return (next(iter(notes.values())),)
     return tuple(f"{name}: {note}" for name, note in notes.items())
+
+
+def first_look_line(terms: Mapping[str, LookTerms], cases: Iterable[Case]) -> str | None:
+    """What a second look will cost, before the first look at cases that were held out; `None` elsewhere."""
+    if not terms or any(one.earlier for one in terms.values()) or not any(map(split_side, cases)):
+        return None
+    first, second = (f"{100 * (1 - 2 * statistics.level_after(helped)):.3g}%" for helped in ([], [False]))
+    return (
+        f"this is the first look at these held-out cases, with an interval of {first}; after a change of the skill the "
+        f"second has {second} and is wider, so practise before it (--practice)"
+    )
 
 
 def keep_looks(

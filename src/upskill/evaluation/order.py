@@ -64,18 +64,21 @@ class EvaluationOrder:
     """Run a skill with dangers even where nothing confines programs. Never read from a file: a person typed it."""
     accept_changed_cases: bool = False
     """Measure the cases as they are now, although the older version in git has others. Never read from a file."""
+    practice: bool = False
+    """Ask the practice cases alone, with the skill alone: nothing is claimed, and it is no look."""
     yes: bool = False
     """The price needs no confirmation."""
 
     def typed(self) -> tuple[str, ...]:
         """The options that a person types for this and that no setting holds, without those that name a place."""
         flags = {
-            "--no-baseline": not self.baseline and self.previous is None,
+            "--practice": self.practice,
+            "--no-baseline": not self.baseline and self.previous is None and not self.practice,
             "--accept-findings": self.accept_findings,
             "--accept-changed-cases": self.accept_changed_cases,
             "--yes": self.yes,
         }
-        values: dict[str, object] = {"--runs": self.repeats, "--min-lift": self.min_lift}
+        values: dict[str, object] = {"--runs": None if self.practice else self.repeats, "--min-lift": self.min_lift}
         if self.sandbox != "bubblewrap":
             values["--sandbox"] = self.sandbox
         given = (f"{flag} {value}" for flag, value in values.items() if value is not None)
@@ -91,6 +94,8 @@ class EvaluationOrder:
             )
         if self.min_lift is not None and not self.baseline and self.previous is None:
             raise UsageError("--min-lift needs answers without the skill", hint="remove --no-baseline")
+        if self.practice and (self.baseline or self.previous is not None or self.ceiling is not None):
+            raise UsageError("practice asks for answers with the skill alone", hint="remove --compare and the ceiling")
         if self.ceiling is not None and (not self.baseline or self.previous is not None):
             raise UsageError("the ceiling needs answers without the skill", hint="remove --no-baseline and --compare")
 

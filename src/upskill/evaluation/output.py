@@ -175,12 +175,13 @@ def glance_here(
 def show_every_case(evaluation: "Evaluation", run: Path) -> None:
     """Print every figure, and every case with what its assertions saw; `run` is where the trials are."""
     from upskill.evaluation.past_runs import trials_of
+    from upskill.evaluation.report import prompts_of
     from upskill.report.cases import show_cases
     from upskill.report.terminal import show_figures
 
     out = console()
     show_figures(evaluation, out)
-    show_cases(trials_of(run), out, harness=evaluation.students[0].harness)
+    show_cases(trials_of(run), out, harness=evaluation.students[0].harness, prompts=prompts_of(run))
 
 
 def refuse_for_several(case_file: Path | None, previous: Path | None) -> None:
@@ -206,16 +207,13 @@ def run_several(
     """Plan all skills and evaluate them; with `dry_run`, print the plan and return `None`."""
     from upskill.evaluation.several import evaluate_skills, find_targets, plan_skills
 
-    planned = plan_skills(
-        find_targets(paths), order, settings=settings.values, progress=progress, needs_keys=not dry_run
-    )
+    planned = plan_skills(find_targets(paths), order, settings=settings, progress=progress, needs_keys=not dry_run)
     _clear(progress)
     if dry_run:
         show_plans(planned, as_json=as_json)
         return None
     return evaluate_skills(
         planned,
-        settings=settings,
         progress=progress,
         confirm=lambda estimate: yes or _agrees(planned, estimate, progress),
     )

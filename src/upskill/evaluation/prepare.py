@@ -1,6 +1,6 @@
 """Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from upskill.core.cases.files import CaseFile
 from upskill.core.cases.skill_meta import cases_written_for
 from upskill.core.models import Endpoint
 from upskill.core.models.endpoint import student_endpoint, untyped_lines
-from upskill.core.models.preflight import SERVERS, Servers, missing_keys
+from upskill.core.models.preflight import SERVERS, Servers, fitted, missing_keys
 from upskill.core.nouns import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.core.nouns.case import NO_CASE_CHANGES, CaseChanges
 from upskill.core.nouns.harness import Ceiling
@@ -33,7 +33,9 @@ from upskill.evaluation.cases import (
     find_cases,
     half_of,
     is_own_case_file,
+    practice_cases,
     without_copies,
+    without_practised,
 )
 from upskill.evaluation.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.evaluation.order import EvaluationOrder, danger_notes, find_others, require_offered_by
@@ -65,6 +67,8 @@ class PreparedEvaluation:
     """An evaluation that was checked and planned, with everything it needs."""
 
     order: EvaluationOrder
+    settings: Settings
+    """As the servers have room for them."""
     experiment: Experiment
     case_file: Path
     estimate: PlanEstimate
@@ -104,6 +108,7 @@ def prepare(
     chosen: ChosenCases | None = None,
     begun: RunRecord | None = None,
     known: tuple[Qualification, ...] = (),
+    unchosen: Collection[str] = (),
     search: bool = True,
     progress: Progress = SILENT,
     announce: Callable[[str], None] = lambda _: None,
@@ -114,9 +119,10 @@ def prepare(
 
     `chosen` are the cases of a longer run, in place of those of the skill. `begun` is the record of a run that is
     resumed: its cases stay, as they were looked at then. `known` is what is known of cases, which are looked at
-    otherwise. Without `search`, dangers are neither noted nor refused: somebody else searches the skill. `announce`
-    gets a line for every server and alias that was not typed, before anything is sent. Without `needs_keys` a missing
-    key is a note: the plan is shown and not run. `servers` are asked what they say of themselves.
+    otherwise. Settings that are `unchosen` follow what the servers have room for. Without `search`, dangers are neither
+    noted nor refused: somebody else searches the skill. `announce` gets a line for every server and alias that was not
+    typed, before anything is sent, and for a server that is busy. Without `needs_keys` a missing key is a note: the
+    plan is shown and not run. `servers` are asked what they say of themselves.
     """
     skill = read_skill(order.skill)
     if chosen is None:
@@ -132,7 +138,9 @@ def prepare(
     names = students_named(settings)
     only = None if begun is None else frozenset(case.id for case in begun.cases)
     loads_only = chosen is not None and chosen.loads_only
-    if chosen is None:
+    if order.practice:
+        counted = practice_cases(case_file.cases)
+    elif chosen is None:
         # Cases that were written for this version of the skill came after it: it holds nothing that was learned from
         # them. A version that is compared with one in git does not say so of itself.
         judged = order.previous_revision is not None and not order.accept_changed_cases
@@ -164,7 +172,12 @@ def prepare(
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
         announce(line)
-    served = {name: servers.probe(endpoint, needs_key=needs_keys) for name, endpoint in endpoints.items()}
+    served = {
+        name: servers.probe(endpoint, needs_key=needs_keys, announce=announce) for name, endpoint in endpoints.items()
+    }
+    settings, room = fitted(settings, served.values(), unchosen=unchosen)
+    if room:
+        announce(room)
     judge, judge_notes = judge_for(settings, endpoints, counted.cases, needs_key=needs_keys, servers=servers)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = CountedCases(cases=counted.cases)
@@ -213,6 +226,7 @@ def prepare(
         hint = statistics.more_cases_hint(cases=len(plan.cases), families=plan.units)
     return PreparedEvaluation(
         order=order,
+        settings=settings,
         experiment=experiment,
         case_file=case_file.path,
         estimate=estimate_plan(
@@ -259,7 +273,8 @@ def _counted(cases: Sequence[Case], *, learned: bool, only: frozenset[str] | Non
     if only is not None:
         return counted
     once = without_copies(counted.cases)
-    return replace(once, notes=(*counted.notes, *once.notes))
+    proving = without_practised(once.cases)
+    return replace(proving, notes=(*counted.notes, *once.notes, *proving.notes))
 
 
 def _ceiling_cases(ceiling: Ceiling | None, cases: tuple[Case, ...], path: Path) -> CountedCases:

@@ -221,6 +221,12 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
     return found
 
 
+def prompts_of(run: Path) -> dict[str, str]:
+    """What each case asks, by its id: of the cases that have not changed since the run."""
+    clean = redactor_from(os.environ).clean_own
+    return {id: clean(case.prompt) for id, case in _known_cases(run, read_run(run), None, []).items()}
+
+
 def _case_text(reference: CaseReference, case: Case | None, clean: Callable[[str], str]) -> CaseText:
     if case is None:
         return CaseText(id=reference.id, digest=reference.digest, prompt=None)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from upskill.core.models import MeteredClient
+from upskill.core.models.preflight import THE_SERVER
 from upskill.core.nouns import Evaluation, Purchase, Qualification
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills, SkillState
@@ -69,6 +70,8 @@ class PlannedSkills:
     """Several skills, checked and priced."""
 
     skills: tuple[PlannedSkill, ...]
+    settings: ResolvedSettings
+    """As the servers have room for them."""
     estimate: Estimate
     compared_with: str | None = None
     """The older version as it was typed."""
@@ -97,7 +100,7 @@ def plan_skills(
     folders: Sequence[Path],
     order: EvaluationOrder,
     *,
-    settings: Settings,
+    settings: ResolvedSettings,
     progress: RunProgress = SILENT_RUN,
     needs_keys: bool = True,
 ) -> PlannedSkills:
@@ -125,19 +128,20 @@ def plan_skills(
         planned[-1] = replace(planned[-1], skill=replace(planned[-1].skill, findings=_findings(folder)))
     if len(failures) == len(folders) and len({error.message for error in failures}) == 1:
         raise failures[0]
-    estimate = Estimate.total((one.estimate for one in planned), most_minutes=settings.max_time_minutes)
+    values = next((one.prepared.settings for one in planned if one.prepared is not None), settings.values)
+    estimate = Estimate.total((one.estimate for one in planned), most_minutes=values.max_time_minutes)
     return PlannedSkills(
         skills=tuple(planned),
+        settings=settings.following(values, THE_SERVER),
         estimate=estimate,
         compared_with=order.previous_revision,
-        notes=tuple(_cap_notes(estimate, settings)),
+        notes=tuple(_cap_notes(estimate, values)),
     )
 
 
 def evaluate_skills(
     planned: PlannedSkills,
     *,
-    settings: ResolvedSettings,
     progress: RunProgress = SILENT_RUN,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
 ) -> ComparedSkills:
@@ -147,6 +151,7 @@ def evaluate_skills(
     """
     if planned.estimate.is_much and not confirm(planned.estimate):
         raise UsageError("nothing was run and nothing was spent")
+    settings = planned.settings
     client = client_for(settings.values)
     done: list[ComparedSkill] = []
     interrupted = False
@@ -182,7 +187,7 @@ def _is_skill(path: Path) -> bool:
 
 def _plan(
     order: EvaluationOrder,
-    settings: Settings,
+    settings: ResolvedSettings,
     *,
     progress: RunProgress,
     announce: Callable[[str], None],
@@ -195,7 +200,14 @@ def _plan(
         if not has_cases(one.skill):
             hint = f"let a teacher write them with `upskill cases write {one.skill}`"
             raise UsageError(f"{name}: there are no cases", hint=hint)
-        return prepare(one, settings, progress=progress, announce=announce, needs_keys=needs_keys)
+        return prepare(
+            one,
+            settings.values,
+            unchosen=settings.unchosen,
+            progress=progress,
+            announce=announce,
+            needs_keys=needs_keys,
+        )
 
     try:
         with opened_previous(order) as opened:
@@ -217,7 +229,7 @@ def _plan(
     ]
     stand_ins = tuple((one.name, one.model) for one in answering if one.is_scripted or one.alias_origin is not None)
     skill = replace(skill, case_changes=prepared.case_changes, stand_ins=stand_ins)
-    recorded = has_recorded_verdict(prepared, settings)
+    recorded = has_recorded_verdict(prepared, prepared.settings)
     return PlannedSkill(
         skill=skill,
         order=order,

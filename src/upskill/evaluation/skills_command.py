@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -90,6 +91,37 @@ def check(
 
 
 command.add_command(by_name("cases_write_command"))  # a teacher does that
+
+
+@command.command("split")
+@click.argument("skill", type=click.Path(path_type=Path))
+@options.CASE_FILE
+@click.option("--practice", metavar="SHARE", default="1/3", help="How many to practise on.  [default: 1/3]")
+def split(skill: Path, case_file: Path | None, practice: str) -> int:
+    """Split the cases of SKILL once into practice and held-out cases, whole families at a time, and write that into
+    the case file.
+
+    Practice cases can be asked as often as you like (`upskill eval SKILL --practice`); held-out cases prove the skill.
+
+    Exit codes: 0 written; 2 wrong usage, or the cases are split already.
+    """
+    from fractions import Fraction
+
+    from upskill.evaluation.looks import open_ledger
+    from upskill.evaluation.practice import split_once
+
+    try:
+        share = float(Fraction(practice))
+    except (ValueError, ZeroDivisionError):
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(f"--practice {practice}: must be between 0 and 1", hint="write 1/3, or 0.25")
+    settings = options.resolved({}, uses=["ledger"]).values
+    ledger = open_ledger(settings, compared=True, scripted=False)
+    looks = () if ledger is None else ledger.read()
+    print_lines(*split_once(skill, case_file, practice=share, looks=looks))
+    print_lines(f"next, practise: upskill eval {quote(str(skill))} --practice -m MODEL", err=True)
+    return EXIT_DONE
 
 
 _MOST_NAMES = 2

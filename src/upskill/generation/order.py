@@ -11,12 +11,12 @@ from pydantic import JsonValue, TypeAdapter
 from upskill.core.cases.split import CaseCounts
 from upskill.core.models import Endpoint, ServedModel, probe, resolve_model
 from upskill.core.models.endpoint import ENDPOINT_KEY, HANDOFF, TEACHER_KEY, student_endpoint, untyped_lines
-from upskill.core.models.preflight import is_installed, missing_keys
+from upskill.core.models.preflight import THE_SERVER, fitted, is_installed, missing_keys
 from upskill.core.nouns.skill import NAME_RULE, SKILL_FILE, is_skill_name, read_among
 from upskill.core.settings import Origin, ResolvedSettings, Settings, without_secrets
 from upskill.errors import ProviderError, UsageError
 from upskill.generation.gathering import skill_in
-from upskill.generation.student import Served, with_output_cap
+from upskill.generation.student import Served
 from upskill.sandbox import Backend
 
 MAX_COST = 10.0
@@ -241,7 +241,8 @@ def roles_for(
         if evaluate
     )
     if evaluate:
-        student_settings = with_output_cap(student_settings, tuple(zip(students, students_served, strict=True)))
+        fit, _ = fitted(student_settings.values, students_served, unchosen=student_settings.unchosen)
+        student_settings = student_settings.following(fit, THE_SERVER)
     return Roles(
         teacher=teacher,
         writer=writer,

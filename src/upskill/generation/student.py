@@ -8,7 +8,7 @@ from functools import cache
 
 from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.models import Endpoint, ServedModel
-from upskill.core.models.preflight import count_tokens
+from upskill.core.models.preflight import SMALL_WINDOW, THE_SERVER, count_tokens
 from upskill.core.nouns import Case, Skill, estimate_tokens, harness_info
 from upskill.core.nouns.harness import choose_harness
 from upskill.core.settings import ResolvedSettings, Settings
@@ -21,9 +21,6 @@ from upskill.generation.prompts import prompt
 
 CountTokens = Callable[[str], int]
 """Counts tokens as the student does: by its server's tokenizer, or by an estimate that is rather too high."""
-
-SMALL_WINDOW = 8_192
-"""A student with a window of at most so many tokens is taught as a small one."""
 
 TINY = 1_000_000_000
 """A student with fewer parameters copies what it reads, and can do little more: it is asked for that."""
@@ -91,18 +88,6 @@ _LONGEST_COUNTED = 3
 
 Served = Sequence[tuple[Endpoint, ServedModel]]
 """The students, each with what its server says."""
-
-
-def with_output_cap(settings: ResolvedSettings, students: Served) -> ResolvedSettings:
-    """An eighth of a small window as the longest answer, unless a person set one."""
-    window = _narrowest(students)[1]
-    if settings.origins["max_output_tokens"] != "default" or window is None or window > SMALL_WINDOW:
-        return settings
-    return replace(
-        settings,
-        values=replace(settings.values, max_output_tokens=max(128, window // 8)),
-        origins={**settings.origins, "max_output_tokens": "the student's window"},
-    )
 
 
 def counter_for(students: Served) -> CountTokens:
@@ -201,8 +186,9 @@ def profile_lines(profile: StudentProfile, settings: ResolvedSettings) -> tuple[
     """The limits, for a person; nothing where no server tells any."""
     if profile.window is None:
         return ()
-    origin = settings.origins["max_output_tokens"]
-    chosen = ", an eighth of the window" if origin == "the student's window" else ""
+    chosen = ", an eighth of the window" if settings.origins["max_output_tokens"] == THE_SERVER else ""
+    if settings.origins["concurrency"] == THE_SERVER:
+        chosen += f", {settings.values.concurrency} at a time"
     counted = "by its own tokenizer" if profile.exact else "estimated"
     return (
         f"  window: {profile.window:,} tokens; answers: at most {profile.output_tokens:,}{chosen}; skill: at most "

@@ -387,10 +387,9 @@ def evaluate_skills(
             accept_changed_cases=accept_changed_cases,
         )
         progress = Interruptible()
-        planned = plan_skills(folders, order, settings=chosen.values, progress=progress)
+        planned = plan_skills(folders, order, settings=chosen, progress=progress)
         compared = measure_skills(
             planned,
-            settings=chosen,
             progress=progress,
             confirm=lambda plan: yes or refuse_price(f"price {plan.price}; {plan.minutes}"),
         )

@@ -185,8 +185,8 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def show_cases(trials: Iterable[Trial], console: Console, *, harness: str) -> None:
-    """One table per student: passed per arm, and the first thing that went wrong with the skill given."""
+def show_cases(trials: Iterable[Trial], console: Console, *, harness: str, prompts: Mapping[str, str]) -> None:
+    """One table per student: what was asked, passed per arm, and the first thing that went wrong with the skill."""
     students: dict[str, dict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
         students[trial.student][trial.case_id].append(trial)
@@ -197,8 +197,17 @@ def show_cases(trials: Iterable[Trial], console: Console, *, harness: str) -> No
         for name in ("Case", *(arm_name(arm, harness).capitalize() for arm in arms), "Seen"):
             table.add_column(name, overflow="fold")
         for case_id, mine in sorted(cases.items()):
-            table.add_row(Text(case_id), *(_tally(mine, arm) for arm in arms), Text(_seen(mine)))
+            table.add_row(
+                _question(case_id, prompts.get(case_id)), *(_tally(mine, arm) for arm in arms), Text(_seen(mine))
+            )
         console.print(table)
+
+
+def _question(case_id: str, prompt: str | None) -> Text:
+    """What a case asks, then its id; the id alone where the prompt is not known."""
+    if prompt is None:
+        return Text(case_id)
+    return Text.assemble(textwrap.shorten(prompt, _ANSWER, placeholder="…"), (f" {case_id}", "dim"))
 
 
 def _tally(trials: list[Trial], arm: str) -> Text:

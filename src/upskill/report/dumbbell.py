@@ -1,4 +1,5 @@
-"""The dumbbell of a row, hollow without the skill and filled with it: in characters, and as plain SVG.
+"""The dumbbell of a row, hollow without the skill and filled with it, with the interval of its lift: in characters and
+as plain SVG.
 
 Every text is escaped. On a page, two drawings for wide and narrow screens take their colours from the page; alone, one
 drawing has its own, light and dark."""
@@ -94,6 +95,7 @@ _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7
 _AXIS = {0.0: "start", 0.5: "middle", 1.0: "end"}
 """Rates that are marked, and how their figures are aligned."""
+_LIFT_AXIS = ((-1.0, "−100", "start"), (0.0, "0", "middle"), (1.0, "+100", "end"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +105,9 @@ class _Layout:
     kind: str
     width: int
     scale: tuple[int, int]
+    """Where a pass rate of 0 is, and one of 100%."""
+    lifts: tuple[int, int]
+    """Where a lift of -100 points is, and one of +100."""
     row: int
     top: int
     name_cells: int
@@ -112,13 +117,20 @@ class _Layout:
         return self.kind == "wide"
 
     def x(self, rate: float) -> float:
-        left, right = self.scale
-        return round(left + min(1.0, max(0.0, rate)) * (right - left), 1)
+        return _between(self.scale, rate)
+
+    def lift_x(self, lift: float) -> float:
+        return _between(self.lifts, (lift + 1) / 2)
 
 
-_WIDE = _Layout(kind="wide", width=960, scale=(182, 412), row=46, top=34, name_cells=17)
-_NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=88, top=26, name_cells=22)
-_RATES, _LIFT, _VERDICT, _TOKENS = 434, 538, 710, 958
+def _between(ends: tuple[int, int], share: float) -> float:
+    left, right = ends
+    return round(left + min(1.0, max(0.0, share)) * (right - left), 1)
+
+
+_WIDE = _Layout(kind="wide", width=960, scale=(182, 374), lifts=(486, 602), row=46, top=34, name_cells=16)
+_NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), lifts=(104, 192), row=88, top=26, name_cells=22)
+_RATES, _LIFT, _VERDICT, _TOKENS = 388, 616, 770, 958
 """Columns of the wide drawing; the last is where its text ends."""
 _KEY_LINE, _KEY_CELLS = 24, 24
 """The height of a line of the key, and the words that two to a line have room for."""
@@ -180,6 +192,10 @@ def _row_height(row: GlanceRow, layout: _Layout, common: str) -> int:
     return layout.row + (18 if _rests_on(row, common) else 0)
 
 
+def _has_band(row: GlanceRow) -> bool:
+    return row.before is not None and row.low is not None and row.high is not None
+
+
 def _parts(glance: Glance, layout: _Layout, bottom: int) -> Iterator[str]:
     common, top = _common_confidence(glance), layout.top
     yield from _head(glance, layout, bottom)
@@ -208,6 +224,12 @@ def _head(glance: Glance, layout: _Layout, bottom: int) -> Iterator[str]:
         yield _text(glance.rows_are, 0, layout.top - 9, "small")
         if _any_rate(glance):
             yield _text("pass rate", _RATES, layout.top - 9, "small")
+        if any(map(_has_band, glance.rows)):
+            yield from (
+                _text(words, layout.lift_x(lift), layout.top - 9, "small", anchor=anchor)
+                for lift, words, anchor in _LIFT_AXIS
+            )
+            yield f'<path class="axis" d="M{layout.lift_x(0)} {layout.top}V{bottom}"/>'
         if any(row.lift is not None for row in glance.rows):
             yield _text(f"lift ({_common_confidence(glance) or 'CI'})", _LIFT, layout.top - 9, "small")
         if any(row.tokens for row in glance.rows):
@@ -269,12 +291,21 @@ def _marks(row: GlanceRow, layout: _Layout, y: int) -> Iterator[str]:
     if row.before is not None:
         before = layout.x(row.before)
         if row.low is not None and row.high is not None:
-            low, high = layout.x(row.before + row.low), layout.x(row.before + row.high)
-            yield f'<rect class="range" x="{low}" y="{y - 10}" width="{round(high - low, 1)}" height="20" rx="3"/>'
+            yield from _band(row.low, row.high, row.after - row.before, layout, y)
         yield f'<path class="line" d="M{before} {y}H{after}"/>'
         ring = _RING + 3 if abs(after - before) < _RING else _RING
         yield f'<circle class="ring" cx="{before}" cy="{y}" r="{ring}"/>'
     yield f'<circle class="dot" cx="{after}" cy="{y}" r="{_DOT}"/>'
+
+
+def _band(low: float, high: float, lift: float, layout: _Layout, y: int) -> Iterator[str]:
+    """The interval of the lift on its own axis: beside the figures, which stand below the dots where it is narrow."""
+    left, right, none = layout.lift_x(low), layout.lift_x(high), layout.lift_x(0)
+    if not layout.is_wide:
+        y += 23
+        yield f'<path class="axis" d="M{layout.lifts[0]} {y}H{layout.lifts[1]}M{none} {y - 9}V{y + 9}"/>'
+    yield f'<rect class="range" x="{left}" y="{y - 6}" width="{round(right - left, 1)}" height="12" rx="3"/>'
+    yield f'<path class="mean" d="M{layout.lift_x(lift)} {y - 8}V{y + 8}"/>'
 
 
 _KeyPart = tuple[str, str]
@@ -321,7 +352,7 @@ def _key_parts(glance: Glance) -> Iterator[_KeyPart]:
         yield '<g class="unsure"><path class="line" d="M{left} {y}H{right}"/></g>', "not clear"
 
 
-_BAND = "the pale band is the confidence interval of the lift, counted from the hollow dot and cut at 0% and 100%"
+_BAND = "the pale band is the confidence interval of the lift, on an axis from -100 to +100 points"
 
 
 def _title(row: GlanceRow) -> str:

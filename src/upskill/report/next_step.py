@@ -58,8 +58,9 @@ def next_step(
         what = "ask everything again, with a stable server or a longer attempt_timeout_seconds"
         return NextStep(what, asked.eval(evaluation, verdicts, "--fresh"))
     if None in verdicts:
-        what = "measure the lift, with and without the skill"
-        return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline",)))
+        practised = "--practice" in again.options
+        what = "prove it on the held-out cases" if practised else "measure the lift, with and without the skill"
+        return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline", "--practice", "--watch")))
     if _cases_in_doubt(evaluation):
         return NextStep("see what to change in the cases", f"upskill cases check {asked.skill}")
     if "hurts" in verdicts:

@@ -1,9 +1,14 @@
-"""`upskill doctor`: does a sandbox hold on this machine, and can a coding agent be measured in it?"""
+"""`upskill doctor`: does a sandbox hold here, can a coding agent be measured in it, what does a server have?"""
 
+import json
 import os
 import platform
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from shlex import quote
 
 import click
 from rich.console import Console
@@ -17,7 +22,7 @@ from upskill.report.console import print_table
 from upskill.sandbox import Backend, SandboxFacts, SandboxUnavailable, describe_sandbox, open_sandbox
 from upskill.sandbox.probes import Result, run_quick_probes
 from upskill.terminal import options
-from upskill.terminal.output import console, print_json
+from upskill.terminal.output import console, print_json, print_lines
 
 SCHEMA = "upskill.doctor/1"
 WITHOUT_GROUP = (
@@ -45,14 +50,25 @@ OF_DOCKER = ("upskill was never run on a real docker engine, only on a stand-in 
     default="bubblewrap",
     help="Which sandbox.  [default: bubblewrap]",
 )
+@click.option("--base-url", metavar="URL", help="Examine this server instead: its models, slots and window.")
+@click.option("-m", "--model", metavar="NAME", help="With --base-url: this model.  [default: the first that is listed]")
+@click.option("--write", is_flag=True, help="With --base-url: write the server and the model to a new upskill.toml.")
 @options.JSON
-def command(harness: str | None, sandbox: Backend, as_json: bool) -> int:
+def command(
+    harness: str | None, sandbox: Backend, base_url: str | None, model: str | None, write: bool, as_json: bool
+) -> int:
     """Start a real sandbox and attack it in 7 ways. Exits with 3 if there is no sandbox, or if an attack succeeds.
 
     With --harness, run a coding agent in the sandbox and see that it can be measured. Exits with 1 if it cannot.
+    Neither calls a model, sends anything or leaves anything behind. Takes a second; with --harness half a minute.
 
-    Calls no model, sends nothing and leaves nothing behind. Takes a second; with --harness half a minute.
+    With --base-url, ask a model server what it has, and show how it would be measured. Exits with 2 or 3, and the
+    cause, if it cannot be. A name that the server does not list is tried with one short request.
     """
+    if base_url is not None:
+        return _examine_server(base_url, model, write=write, as_json=as_json)
+    if model is not None or write:
+        raise UsageError("--model and --write are about a server", hint="add --base-url URL")
     if harness is not None and sandbox == "docker":
         raise UsageError("coding agents run with bubblewrap only", hint="remove --sandbox docker")
     if harness is not None:
@@ -60,6 +76,52 @@ def command(harness: str | None, sandbox: Backend, as_json: bool) -> int:
         code: int = by_name("report_agent")(harness, options.agent_program(chosen), as_json=as_json)
         return code
     return _examine_sandbox(sandbox, as_json=as_json)
+
+
+def _examine_server(base_url: str, name: str | None, *, write: bool, as_json: bool) -> int:
+    from upskill.core.models.endpoint import student_endpoint
+    from upskill.core.models.preflight import fitted, probe
+    from upskill.core.nouns.text import count
+    from upskill.core.settings import PROJECT_FILE, Settings, user_settings_folder, without_secrets
+    from upskill.core.settings.trust import trust_own
+    from upskill.setup.init_command import write_new_files
+
+    wait = partial(print_lines, err=True)
+    settings = replace(Settings(), base_url=base_url)
+    began = time.monotonic()
+    if name is None:
+        listed = probe(student_endpoint("any", settings), needs_key=False, announce=wait).offers
+        if not listed:
+            raise UsageError(f"{base_url}: the server lists no model", hint="name one with -m NAME")
+        name = listed[0]
+    served = probe(student_endpoint(name, settings), announce=wait)
+    took = time.monotonic() - began
+    base_url = without_secrets(base_url)
+    fit, _ = fitted(settings, [served], unchosen=("concurrency", "max_output_tokens"))
+    if write:
+        lines = [f"base_url = {json.dumps(base_url)}", f"models = [{json.dumps(name)}]"]
+        if Path(PROJECT_FILE).exists():
+            raise UsageError(f"{PROJECT_FILE} exists and was not changed; add to it:", problems=lines)
+        write_new_files(Path(), {PROJECT_FILE: "".join(f"{line}\n" for line in lines)})
+        trust_own(Path(PROJECT_FILE), user_settings_folder())  # the person who typed the address had it written
+    if as_json:
+        server = {"base_url": base_url, "model": name, "offers": list(served.offers), "slots": served.slots}
+        server |= {"window": served.window, "concurrency": fit.concurrency, "max_output_tokens": fit.max_output_tokens}
+        print_json({"schema": SCHEMA, "server": {**server, "written": PROJECT_FILE if write else None}})
+        return EXIT_DONE
+    others = [one for one in served.offers if one != name]
+    window = "unknown" if served.window is None else f"{served.window:,} tokens for question, skill and answer"
+    slots = "how many answers at once is unknown" if served.slots is None else f"{count(served.slots, 'slot')}"
+    print_lines(
+        f"server    {base_url}, answers in {took:.1f} s",
+        f"model     {name}" + ("" if name in served.offers else ", which it does not list but answers to"),
+        *([f"others    {', '.join(others[:8])}" + (" …" if len(others) > 8 else "")] if others else []),
+        f"slots     {slots}; upskill asks for {fit.concurrency} at a time",
+        f"window    {window}; answers are cut at {fit.max_output_tokens:,}",
+    )
+    typed = "" if write else f" -m {quote(name)} --base-url {quote(base_url)}"
+    print_lines(*([f"wrote     {PROJECT_FILE}"] if write else []), f"next      upskill eval SKILL{typed}")
+    return EXIT_DONE
 
 
 def _examine_sandbox(backend: Backend, *, as_json: bool) -> int:

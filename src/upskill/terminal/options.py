@@ -94,7 +94,18 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Models": ("models", "base_url", "judge", "teacher", "teacher_base_url", "test_gen_model"),
     "Cases": ("case_file", "prompt_file", "write", "counts"),
     "Design": (
-        *("runs", "no_eval", "no_baseline", "compare", "accept_changed_cases", "min_lift", "require", "revisions"),
+        *(
+            "runs",
+            "practice",
+            "watch",
+            "no_eval",
+            "no_baseline",
+            "compare",
+            "accept_changed_cases",
+            "min_lift",
+            "require",
+            "revisions",
+        ),
         *("effort", "harness", "among", "sandbox", "accept_findings"),
     ),
     "Limits": (

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from upskill.core.models import Endpoint, ServedModel
+from upskill.core.models.preflight import THE_SERVER, fitted
 from upskill.core.nouns import Case, estimate_tokens
 from upskill.core.settings import ResolvedSettings, Settings, settings_from
 from upskill.errors import ProviderError
@@ -16,7 +17,6 @@ from upskill.generation.student import (
     skill_room,
     student_told,
     with_cases,
-    with_output_cap,
 )
 
 
@@ -28,7 +28,9 @@ def served(*windows: int | None) -> Served:
 
 
 def capped(*windows: int | None, **settings: object) -> ResolvedSettings:
-    return with_output_cap(settings_from(settings, where="test"), served(*windows))
+    chosen = settings_from(settings, where="test")
+    fit, _ = fitted(chosen.values, [one for _, one in served(*windows)], unchosen=chosen.unchosen)
+    return chosen.following(fit, THE_SERVER)
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,13 @@ def test_rows_are_walked_and_pairs_turned_by_keyboard(chat: Path, browser: Brows
 def test_rows_come_as_they_are_looked_at_and_are_found_by_what_is_sought(chat: Path, browser: Browser) -> None:
     browser.open(chat)
     rows = "document.querySelectorAll('#pairs li').length"
+    folds = "[...document.querySelectorAll('.fold')].map((one) => one.textContent)"
+    folded = browser.run(folds)
+    assert [text.partition(" ")[2] for text in folded] == ["pass both times: show them"], folded
+    assert browser.run(rows) < 20, "what did not change is one line"
+    browser.run("document.querySelector('.fold').click()")
+    assert browser.run(folds) == []
+    assert browser.run("document.activeElement.closest('li') !== null"), "the first of them has the focus"
     assert browser.run(rows) < 199
     for _ in range(6):
         browser.run("scrollTo(0, document.documentElement.scrollHeight)")

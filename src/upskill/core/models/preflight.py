@@ -1,26 +1,37 @@
 """Probes an endpoint before any trial: is the key there, does the server answer, how long may a prompt be."""
 
+import difflib
 import http.client
 import importlib.metadata
 import json
+import socket
+import ssl
 import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any, NamedTuple
 
 from upskill.core.models.endpoint import CUSTOM, Endpoint
 from upskill.core.models.responses import MOST_NAME_CHARACTERS, OtherOrigin, opener_for
 from upskill.core.nouns import digest_of
-from upskill.errors import ProviderError
+from upskill.core.nouns.text import count, on_one_line
+from upskill.core.settings import Settings
+from upskill.errors import ProviderError, UpskillError, UsageError
 
+Announce = Callable[[str], None]
 SECONDS = 5.0
 """For a whole reply: a server can send a byte in time for every read, and never come to an end."""
 COUNT_SECONDS = 120.0
 """A server busy with answers counts tokens late; an estimate in the place of its count misleads."""
 MOST_BYTES = 10_000_000
+FIRST_WORDS = "Say OK."
+"""The short request by which a name is tried that a server does not list."""
 _STABLE_KEYS = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
 """What a server's listing says of a model and does not change from one request to the next."""
 _OF_THE_FILE = ("digest", "meta")
@@ -32,6 +43,11 @@ class ServedModel:
     """What a server says of itself."""
 
     window: int | None = None
+    """Tokens of one answer with its question."""
+    slots: int | None = None
+    """How many answers the server writes at once, where it says so (llama.cpp, Ollama)."""
+    offers: tuple[str, ...] = ()
+    """The models that the server lists."""
     fingerprint: str | None = None
     """Changes when something else is served under the same name, as far as the server tells."""
     parameters: int | None = None
@@ -52,10 +68,11 @@ def missing_keys(served: Iterable[ServedModel]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.missing_key for one in served if one.missing_key is not None))
 
 
-def probe(endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
+def probe(endpoint: Endpoint, *, needs_key: bool = True, announce: Announce = lambda _: None) -> ServedModel:
     """Raise `ProviderError`, in one line that says what to do, if no call could succeed.
 
-    Without `needs_key`, for a plan that asks nobody, a key that is not set is a note and no error.
+    Without `needs_key`, for a plan that asks nobody, a key that is not set is a note and no error. It is `announce`d
+    when a busy server is waited for.
     """
     if endpoint.is_scripted:
         from upskill.core.models.scripted import load_script
@@ -81,15 +98,15 @@ def probe(endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
         )
     if endpoint.base_url is None or not endpoint.is_custom:
         return ServedModel(window=endpoint.window)
-    return _ask_server(endpoint, endpoint.base_url)
+    return _ask_server(endpoint, endpoint.base_url, tries=needs_key, announce=announce)
 
 
 class Servers:
     """Asks servers what they say of themselves, whenever somebody wants to know."""
 
-    def probe(self, endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
+    def probe(self, endpoint: Endpoint, *, needs_key: bool = True, announce: Announce = lambda _: None) -> ServedModel:
         """As the function of this name does."""
-        return probe(endpoint, needs_key=needs_key)
+        return probe(endpoint, needs_key=needs_key, announce=announce)
 
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
         """As the function of this name does."""
@@ -102,9 +119,9 @@ class ServersAskedOnce(Servers):
     def __init__(self) -> None:
         self._known: dict[Endpoint, ServedModel] = {}
 
-    def probe(self, endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
+    def probe(self, endpoint: Endpoint, *, needs_key: bool = True, announce: Announce = lambda _: None) -> ServedModel:
         if endpoint not in self._known:
-            self._known[endpoint] = super().probe(endpoint, needs_key=needs_key)
+            self._known[endpoint] = super().probe(endpoint, needs_key=needs_key, announce=announce)
         return self._known[endpoint]
 
     def count_tokens(self, endpoint: Endpoint, text: str) -> int | None:
@@ -122,24 +139,57 @@ def is_installed(package: str) -> bool:
     return True
 
 
-def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
-    listed = _get(f"{base_url}/models", endpoint)
-    model = endpoint.model.removeprefix(CUSTOM)
-    data = (listed or {}).get("data")
+SMALL_WINDOW = 8_192
+"""Up to here the room for an answer is taken from that for the skill."""
+THE_SERVER = "the server"
+"""The origin of settings that follow from what a server has room for."""
+
+
+def fitted(settings: Settings, served: Iterable[ServedModel], *, unchosen: Collection[str]) -> tuple[Settings, str]:
+    """Settings with no more answers at once than the narrowest server has slots, and none longer than an eighth of a
+    small window, unless they were chosen; and a line that says so, empty where nothing changed."""
+    rooms = tuple(served)
+    slots = min((one.slots for one in rooms if one.slots is not None), default=None)
+    window = min((one.window for one in rooms if one.window is not None), default=None)
+    lines: list[str] = []
+    if slots is not None and slots < settings.concurrency and "concurrency" in unchosen:
+        settings = replace(settings, concurrency=slots)
+        lines.append(f"{count(slots, 'slot')}, so {count(slots, 'answer')} at a time")
+    if window is not None and window <= SMALL_WINDOW and "max_output_tokens" in unchosen:
+        longest = max(128, window // 8)
+        settings = replace(settings, max_output_tokens=longest)
+        lines.append(f"a window of {window:,} tokens, so answers of at most {longest:,}")
+    return settings, f"the server has {' and '.join(lines)}" if lines else ""
+
+
+def _ask_server(endpoint: Endpoint, base_url: str, *, tries: bool, announce: Announce) -> ServedModel:
+    """What the server says. Raises where it could not answer this model, with the cause."""
+    listed = _get(f"{base_url}/models", endpoint, announce=announce)
+    data = listed.value.get("data")
     entries = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
+    if not entries:
+        _require_models_here(endpoint, base_url, listed)
+    model = endpoint.model.removeprefix(CUSTOM)
     names = [str(entry.get("id")) for entry in entries]
     notes: tuple[str, ...] = ()
-    if names and model not in names:
-        shown = ", ".join(name[:MOST_NAME_CHARACTERS] for name in names[:3]) + (" …" if len(names) > 3 else "")
-        notes = (f"the server at {base_url} offers {shown}, not {model}",)
+    if model not in names and tries:
+        _require_answer(model, endpoint, base_url, names)
+    elif model not in names and names:
+        notes = (f"the server at {base_url} offers {_offered(names)}, not {model}",)
     served = next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
     window = _whole(served.get("max_model_len")) or _whole(served.get("context_length"))
+    slots: int | None = None
     properties: dict[str, Any] = {}
     if window is None:
-        # llama.cpp tells the window of one slot and its build only here.
-        properties = _get(f"{base_url.removesuffix('/v1')}/props", endpoint, optional=True) or {}
+        root = base_url.removesuffix("/v1")
+        # llama.cpp tells the window of one slot, their number and its build only here.
+        properties = _page(f"{root}/props", endpoint)
         generation = properties.get("default_generation_settings")
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
+        slots = _whole(properties.get("total_slots"))
+        if not properties and _page(f"{root}/api/version", endpoint).get("version"):
+            # Ollama lets what comes beside the first wait, unless it was told otherwise, and does not say so.
+            slots, window = 1, _loaded_window(_page(f"{root}/api/ps", endpoint), model)
     stable = {key: served[key] for key in _STABLE_KEYS if key in served}
     stable |= {key: properties[key] for key in ("build_info", "model_path") if key in properties}
     fingerprint = digest_of(stable) if stable else None
@@ -147,6 +197,8 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
     meta = served.get("meta")
     return ServedModel(
         window=window,
+        slots=slots,
+        offers=tuple(names),
         parameters=_whole(meta.get("n_params")) if isinstance(meta, dict) else None,
         fingerprint=fingerprint,
         weights=_weights(served) if model in names or is_alone else None,
@@ -154,6 +206,62 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
         only=fingerprint if is_alone else None,
         notes=notes,
     )
+
+
+def _loaded_window(listed: Mapping[str, Any], model: str) -> int | None:
+    """The window that Ollama gave a model which it has loaded; it cuts longer prompts without a word."""
+    loaded = listed.get("models")
+    entries = [entry for entry in loaded if isinstance(entry, dict)] if isinstance(loaded, list) else []
+    names = (model, f"{model}:latest")
+    return next((_whole(entry.get("context_length")) for entry in entries if entry.get("name") in names), None)
+
+
+def _require_models_here(endpoint: Endpoint, base_url: str, reply: "_Reply") -> None:
+    """Raise where the address is shown to be wrong: the models are one path further, or a web page answers."""
+    longer = f"{base_url}/v1"
+    if not base_url.endswith("/v1") and isinstance(_page(f"{longer}/models", endpoint).get("data"), list):
+        raise UsageError(
+            f"{endpoint.name}: there are no models at {base_url}; did you mean {longer}?",
+            hint=f"type --base-url {longer}",
+        )
+    if reply.is_page:
+        raise ProviderError(
+            f"{endpoint.name}: {base_url} answers with a web page, not as a model server does",
+            hint="check the port and the path: the address of a model server usually ends with /v1",
+        )
+
+
+def _require_answer(model: str, endpoint: Endpoint, base_url: str, names: Sequence[str]) -> None:
+    """Raise where no model answers to a name that the server does not list, after one short request: llama.cpp answers
+    to any name, most others refuse."""
+    question = {"model": model, "messages": [{"role": "user", "content": FIRST_WORDS}], "max_tokens": 1}
+    try:
+        reply = _get(f"{base_url}/chat/completions", endpoint, body=question)
+    except ServerBusy:  # it may answer to it: a case will show
+        return
+    if "choices" in reply.value:
+        return
+    if names:
+        close = difflib.get_close_matches(model, names, n=1, cutoff=0.5)
+        raise UsageError(
+            f"{endpoint.name}: the server at {base_url} has no model {model}"
+            + (f"; did you mean {close[0][:MOST_NAME_CHARACTERS]}?" if close else ""),
+            hint=f"it offers {_offered(names)}",
+        )
+    if reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+        raise ProviderError(
+            f"{endpoint.name}: {base_url} has neither a list of models nor chat completions (HTTP {reply.status})",
+            hint="it may speak another API, or lie behind another path: the address usually ends with /v1",
+        )
+    raise ProviderError(
+        f"{endpoint.name}: the server at {base_url} refuses a short question to {model} (HTTP {reply.status}"
+        + (f": {reply.problem})" if reply.problem else ")"),
+        hint="check the name of the model, or ask the operator of the server",
+    )
+
+
+def _offered(names: Sequence[str]) -> str:
+    return ", ".join(on_one_line(name)[:MOST_NAME_CHARACTERS] for name in names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def _weights(served: dict[str, Any]) -> str | None:
@@ -166,14 +274,8 @@ def count_tokens(endpoint: Endpoint, text: str) -> int | None:
     """How many tokens the server makes of a text, where it can tell (llama.cpp); `None` elsewhere."""
     if endpoint.base_url is None or not endpoint.is_custom:
         return None
-    answer = _get(
-        f"{endpoint.base_url.removesuffix('/v1')}/tokenize",
-        endpoint,
-        body={"content": text},
-        optional=True,
-        seconds=COUNT_SECONDS,
-    )
-    tokens = (answer or {}).get("tokens")
+    url = f"{endpoint.base_url.removesuffix('/v1')}/tokenize"
+    tokens = _page(url, endpoint, body={"content": text}, seconds=COUNT_SECONDS).get("tokens")
     return len(tokens) if isinstance(tokens, list) else None
 
 
@@ -189,57 +291,139 @@ def _about_the_key(endpoint: Endpoint) -> str:
     return f"set the server's key in {endpoint.key_variables[0]}"
 
 
-def _get(
-    url: str,
-    endpoint: Endpoint,
-    *,
-    body: dict[str, Any] | None = None,
-    optional: bool = False,
-    seconds: float = SECONDS,
-) -> dict[str, Any] | None:
-    """JSON from the server; `None` where it has no such page. An optional page may fail in any way."""
+class ServerBusy(ProviderError):
+    """A server that is there, and does not come to an answer."""
+
+
+class _Reply(NamedTuple):
+    """What a server said to one request."""
+
+    status: int
+    value: dict[str, Any]
+    """The object that it answered with; empty where it answered with anything else."""
+    is_page: bool = False
+    """Whether that was a web page."""
+
+    @property
+    def problem(self) -> str:
+        """What an error says of itself, on one line."""
+        error = self.value.get("error")
+        said = error.get("message") if isinstance(error, dict) else error
+        return on_one_line(said)[:MOST_NAME_CHARACTERS] if isinstance(said, str) else ""
+
+
+BUSY_SECONDS = 60.0
+"""How long a server is waited for that says it is busy or loads its model; one that says nothing is asked twice."""
+BETWEEN_SECONDS = 5.0
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def _get(url: str, endpoint: Endpoint, *, body: object = None, announce: Announce = lambda _: None) -> _Reply:
+    """What the server has to say. A busy one is waited for; one that cannot be asked is an error with its cause."""
+    address, busy = endpoint.base_url, ""
+    began = time.monotonic()
+    while True:
+        try:
+            reply = _asked(url, endpoint, body=body)
+        except OtherOrigin as error:
+            raise ProviderError(
+                f"{endpoint.name}: {error}", hint="check --base-url, or ask the operator of the server"
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            if not isinstance(reason, TimeoutError) or not _listens(url):
+                raise _unreachable(endpoint, reason) from None
+            why, is_over = str(reason), bool(busy)
+        else:
+            if reply.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                raise ProviderError(
+                    f"{endpoint.name}: {address} rejects the key (HTTP {reply.status})", hint=_about_the_key(endpoint)
+                )
+            if reply.status not in _BUSY:
+                return reply
+            why, is_over = reply.problem or f"HTTP {reply.status}", time.monotonic() - began >= BUSY_SECONDS
+        if is_over:
+            raise ServerBusy(
+                f"{endpoint.name}: the server at {address} is busy ({why})",
+                hint="wait until it has loaded its model or answered others, then type the command again",
+            )
+        if not busy:
+            announce(f"the server at {address} is busy ({why}); it is asked again for up to {BUSY_SECONDS:.0f} s")
+        busy = why
+        time.sleep(BETWEEN_SECONDS)
+
+
+def _page(url: str, endpoint: Endpoint, *, body: object = None, seconds: float = SECONDS) -> dict[str, Any]:
+    """What a server has at a page that it need not have; empty where that fails in any way."""
+    try:
+        reply = _asked(url, endpoint, body=body, seconds=seconds)
+    except (OSError, http.client.HTTPException, OtherOrigin):
+        return {}
+    return reply.value if reply.status == HTTPStatus.OK else {}
+
+
+def _asked(url: str, endpoint: Endpoint, *, body: object = None, seconds: float = SECONDS) -> _Reply:
+    """One request, answered in time."""
     request = urllib.request.Request(url, data=None if body is None else json.dumps(body).encode())
     request.add_header("Content-Type", "application/json")
     if key := endpoint.key():
         request.add_header("Authorization", f"Bearer {key}")
 
-    def read() -> bytes:
-        with opener_for(url)(request, timeout=seconds) as response:
-            return bytes(response.read(MOST_BYTES))
+    def read() -> tuple[int, bytes]:
+        try:
+            with opener_for(url)(request, timeout=seconds) as response:
+                return response.status, bytes(response.read(MOST_BYTES))
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read(MOST_BYTES)
 
+    status, text = _in_time(read, seconds)
     try:
-        value = json.loads(_in_time(read, seconds))
+        value = json.loads(text)
         json.dumps(value, allow_nan=False)  # raises for numbers such as 1e999, of which no digest can be made
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code in (401, 403) and not optional:
-            raise ProviderError(
-                f"{endpoint.name}: {endpoint.base_url} rejects the key (HTTP {error.code})",
-                hint=_about_the_key(endpoint),
-            ) from None
-        return None
     except (ValueError, RecursionError):
-        return None
-    except OtherOrigin as error:
-        if optional:
-            return None
-        raise ProviderError(
-            f"{endpoint.name}: {error}", hint="check --base-url, or ask the operator of the server"
-        ) from None
-    except (OSError, http.client.HTTPException) as error:
-        if optional:
-            return None
-        reason = getattr(error, "reason", None) or error
-        raise ProviderError(
-            f"{endpoint.name}: no server answers at {endpoint.base_url} ({reason})",
-            hint=f"start the server, or correct {origin.where if (origin := endpoint.url_origin) else '--base-url'}",
-        ) from None
-    return value if isinstance(value, dict) else None
+        return _Reply(status, {}, is_page=text[:500].lstrip().lower().startswith((b"<!doctype html", b"<html")))
+    return _Reply(status, value if isinstance(value, dict) else {})
 
 
-def _in_time(read: Callable[[], bytes], seconds: float) -> bytes:
+def _listens(url: str) -> bool:
+    """Whether anything takes a connection at the address."""
+    parts = urllib.parse.urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def _unreachable(endpoint: Endpoint, reason: object) -> UpskillError:
+    """Why no server answers, as far as that can be told from what went wrong."""
+    address = str(endpoint.base_url)
+    where = origin.where if (origin := endpoint.url_origin) else "--base-url"
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return ProviderError(
+            f"{endpoint.name}: the certificate of {address} is not accepted ({reason.verify_message})",
+            hint="name its authority in SSL_CERT_FILE, or ask the operator of the server",
+        )
+    if isinstance(reason, ssl.SSLError):
+        plain = address.replace("https://", "http://", 1)
+        return UsageError(
+            f"{endpoint.name}: {address} does not speak https; did you mean {plain}?", hint=f"correct {where}"
+        )
+    if isinstance(reason, http.client.HTTPException | ConnectionResetError):
+        return ProviderError(
+            f"{endpoint.name}: what listens at {address} does not speak http ({reason})",
+            hint=f"check the port, and whether it must be https: correct {where}",
+        )
+    return ProviderError(
+        f"{endpoint.name}: no server answers at {address} ({reason})", hint=f"start the server, or correct {where}"
+    )
+
+
+def _in_time(read: Callable[[], tuple[int, bytes]], seconds: float) -> tuple[int, bytes]:
     """What it returns or raises; `TimeoutError` after one deadline. The thread that is left ends with the process."""
-    ended: Future[bytes] = Future()
+    ended: Future[tuple[int, bytes]] = Future()
 
     def body() -> None:
         try:

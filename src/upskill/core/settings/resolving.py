@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
@@ -43,6 +43,16 @@ class ResolvedSettings:
     origins: Mapping[str, str]
     untrusted: frozenset[str] = frozenset()
     """Settings that come from a file which is not trusted with them."""
+
+    @property
+    def unchosen(self) -> frozenset[str]:
+        """The settings that nobody chose."""
+        return frozenset(name for name, origin in self.origins.items() if origin == "default")
+
+    def following(self, values: Settings, origin: str) -> "ResolvedSettings":
+        """The same, but for values that follow from something else."""
+        changed = [name for name in NAMES if getattr(values, name) != getattr(self.values, name)]
+        return replace(self, values=values, origins={**self.origins, **dict.fromkeys(changed, origin)})
 
     def place(self, name: Literal["runs_dir", "skills_dir"]) -> Path:
         """The folder to write to. Raises `SettingsError` where nobody named it, and a link leads out of the project."""

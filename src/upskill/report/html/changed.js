@@ -7,6 +7,9 @@
   const data = JSON.parse(given.textContent);
   const [list, dialog, form, byStudent, byKind, byText, found] = ["pairs", "pair", "filters", "by-student", "by-kind", "by-text", "found"].map((id) => document.getElementById(id));
   const CHUNK = 40;
+  const ROOM = 170; // characters of an answer or a question in a row
+  const FEW = 3; // rows of one kind that are shown in any case
+  const FOLDED = { 4: "fail both times", 5: "pass both times" };
   const MOST_CELLS = 4_000_000; // of the table that finds common words: about 2,000 words on each side
   const [FAILED, PASSED, ERRORED] = [0, 1, 2];
   const SIGNS = ["✗", "✓", "!"];
@@ -41,6 +44,8 @@
   // ---- rows
 
   let shown = [];
+  let folds = [];
+  const unfolded = new Set();
   let drawn = 0;
   let watched = null;
   const watcher = new IntersectionObserver((entries) => {
@@ -69,8 +74,11 @@
   function draw() {
     const sought = byText.value.trim().toLowerCase();
     const texts = sought ? textsWith(sought) : null;
-    shown = data.rows.filter((row) => isWanted(row, sought, texts));
-    found.textContent = shown.length === data.rows.length ? "" : `${number(shown.length)} of ${number(data.rows.length)}`;
+    const wanted = data.rows.filter((row) => isWanted(row, sought, texts));
+    found.textContent = wanted.length === data.rows.length ? "" : `${number(wanted.length)} of ${number(data.rows.length)}`;
+    const same = Object.keys(FOLDED).map((kind) => [kind, wanted.filter((row) => row[2] === Number(kind)).length]);
+    folds = data.compared && !sought && byKind.value === "all" ? same.filter(([kind, many]) => many > FEW && !unfolded.has(kind)) : [];
+    shown = wanted.filter((row) => !folds.some(([kind]) => row[2] === Number(kind)));
     list.replaceChildren();
     drawn = 0;
     more();
@@ -81,10 +89,25 @@
   function more(until = drawn + CHUNK) {
     const some = document.createDocumentFragment();
     for (; drawn < Math.min(until, shown.length); drawn++) some.append(line(shown[drawn], drawn));
+    if (drawn === shown.length) for (const fold of folds.splice(0)) some.append(folded(...fold));
     list.append(some);
     if (watched) watcher.unobserve(watched);
     watched = drawn < shown.length ? list.lastElementChild : null;
     if (watched) watcher.observe(watched);
+  }
+
+  // Rows in which nothing changed are one line, until somebody wants to see them.
+  function folded(kind, many) {
+    const opener = make("button", `${number(many)} ${FOLDED[kind]}: show ${many === 1 ? "it" : "them"}`, { type: "button", class: "row fold" });
+    opener.addEventListener("click", (event) => {
+      event.stopPropagation();
+      const at = shown.length;
+      unfolded.add(kind);
+      draw();
+      if (drawn <= at) more(at + 1);
+      focusRow(at);
+    });
+    return make("li", opener);
   }
 
   const USES = { learn: "practice", negative: "unrelated" }; // as people call them; files and comments keep theirs
@@ -94,9 +117,9 @@
   function line(row, at) {
     const known = data.cases[row[1]];
     const name = make("span", [
-      make("strong", known[0]),
+      make("strong", known[1] === null ? known[0] : inShort(known[1]), { class: "question" }),
       ...(data.students.length > 1 ? [" ", make("span", data.names[row[0]], { class: "model" })] : []),
-      ...tagsOf(known).flatMap((tag) => [" ", make("span", tag, { class: "tag" })]),
+      ...[...(known[1] === null ? [] : [known[0]]), ...tagsOf(known)].flatMap((tag) => [" ", make("span", tag, { class: "tag" })]),
     ], { class: "case" });
     const change = make("span", kindOf(row), { class: `change ${KINDS[row[2]][0]}` });
     const opener = make("button", [change, " ", name, " ", ...pairArms.map((arm) => excerpt(row, arm))], { type: "button", class: data.silent.includes(row[0]) ? "row quiet" : "row", tabindex: "-1" });
@@ -104,7 +127,7 @@
     return make("li", opener);
   }
 
-  // One side of a row: how often it passed, and the beginning of the answer of the repeat that shows the change best.
+  // One side of a row: how often it passed, and what decided in the answer of the repeat that shows the change best.
   function excerpt(row, arm) {
     const mine = trialsOf(row).filter((trial) => trial[2] === arm);
     const trial = mine.find((one) => one[3] === row[3]) ?? mine[0];
@@ -113,7 +136,7 @@
     const scored = mine.filter((one) => one[4] !== ERRORED);
     const tally = scored.length > 1 ? `${scored.filter((one) => one[4] === PASSED).length} of ${scored.length}` : "";
     const why = trial[4] === FAILED ? firstFailed(trial) : null;
-    const end = [SIGNS[trial[4]], tally ? ` ${tally}` : "", make("span", ` ${tally ? "passed" : ENDS[trial[4]]}`, { class: "word" })];
+    const end = [SIGNS[trial[4]], tally ? ` ${tally}` : "", make("span", ` ${tally ? "passed" : ENDS[trial[4]]}`, { class: "ended" })];
     return make("span", [
       title, " ", make("span", end, { class: `end ${CLASSES[trial[4]]}` }), " ",
       make("span", [make("span", beginning(trial, trialOf(row, arm === before ? after : before, row[3])), { class: "quote" }), ...(why ? [" ", make("span", why, { class: "why" })] : [])]),
@@ -125,11 +148,23 @@
     if (trial[4] === ERRORED) return `Nothing was measured: ${trial[5][0]}`;
     const file = !partner || partner[6] === trial[6] ? trial[14].files?.[0].find((one) => one[2] >= 0) : undefined;
     if (file) return `${file[0]}: ${inShort(file[2])}`;
-    return trial[6] < 0 ? "No answer." : `“${inShort(trial[6])}”`;
+    return trial[6] < 0 ? "No answer." : `“${inShort(trial[6], decisive(trial, partner))}”`;
   }
-  function inShort(at) {
-    const words = text(at).slice(0, 600).replace(/^\s*(```|~~~).*$/gm, "").replace(/\s+/g, " ").trim();
-    return words.length > 170 ? `${words.slice(0, 169)}…` : words;
+  // At most so much of a text as a row has room for, around the place that matters.
+  function inShort(at, place = 0) {
+    const from = place > ROOM - 40 ? Math.max(0, place - 60) : 0;
+    const words = text(at).slice(from, from + 600).replace(/^\s*(```|~~~).*$/gm, "").replace(/\s+/g, " ").trim();
+    return `${from ? "…" : ""}${words.length > ROOM ? `${words.slice(0, ROOM - 1)}…` : words}`;
+  }
+  // Where a check found what it names in quotes; in an answer that failed, where it departs from the other side's.
+  function decisive(trial, partner) {
+    const answer = text(trial[6]);
+    for (const [, passed, saw] of gradeOf(trial))
+      for (const [, , named] of passed ? text(saw).matchAll(/(['"`])(.{2,200}?)\1/g) : []) if (answer.includes(named)) return answer.indexOf(named);
+    const other = partner && partner[4] !== ERRORED && partner[6] >= 0 ? text(partner[6]) : "";
+    let at = 0;
+    while (at < answer.length && answer[at] === other[at]) at++;
+    return trial[4] === FAILED && at < answer.length ? at : 0;
   }
 
   const gradeOf = (trial) => data.grades[Array.isArray(trial[5]) ? trial[5][0] : trial[5]];

@@ -63,7 +63,7 @@ def test_alone_it_has_its_own_colours_light_and_dark() -> None:
     assert 'xmlns="http://www.w3.org/2000/svg"' in text
 
 
-def test_a_row_is_a_hollow_dot_a_line_and_a_filled_dot_over_its_interval() -> None:
+def test_a_row_is_a_hollow_dot_a_line_and_a_filled_dot_beside_the_interval_of_its_lift() -> None:
     wide = drawings(found(HELPED))[0]
     row = next(one for one in wide if one.get("class") == "good")
     ring, dot, line, shade = (
@@ -72,7 +72,9 @@ def test_a_row_is_a_hollow_dot_a_line_and_a_filled_dot_over_its_interval() -> No
     assert line.get("d") == f"M{ring.get('cx')} {ring.get('cy')}H{dot.get('cx')}"
     assert float(str(ring.get("cx"))) < float(str(dot.get("cx")))
     start, end = float(str(shade.get("x"))), float(str(shade.get("x"))) + float(str(shade.get("width")))
-    assert start < float(str(dot.get("cx"))) < end
+    mean = next(one for one in row if one.get("class") == "mean")
+    assert start < float(str(mean.get("d")).removeprefix("M").split()[0]) < end
+    assert start > float(str(dot.get("cx"))), "the lift has an axis of its own"
 
 
 def test_what_hurts_goes_the_other_way() -> None:

@@ -1,0 +1,129 @@
+"""Practice: as often as a person likes, apart from the cases that prove a skill."""
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from forking import COMMAND
+from provider import Behaviour, Provider, ReceivedRequest
+from typed import Upskill, wait
+
+CASES = 12
+
+
+def _answer(asked: ReceivedRequest) -> Behaviour:
+    found = re.search(r"item (\d+)", asked.prompt)
+    assert found is not None
+    return Behaviour(text=f"X{found[1]}" if f"item {found[1]} is X{found[1]}." in json.dumps(asked.body) else "no idea")
+
+
+def _write(skill: Path, *, known: int) -> None:
+    facts = "\n".join(f"The code of item {number} is X{number}." for number in range(known))
+    (skill / "SKILL.md").write_text(f"---\nname: codes\ndescription: Knows codes.\n---\n{facts}\n")
+
+
+@pytest.fixture
+def skill(here: Path) -> Path:
+    folder = here / "codes"
+    folder.mkdir()
+    _write(folder, known=0)
+    cases = [
+        {"id": f"c{number}", "input": f"The code of item {number}?", "expected": {"contains": f"X{number}"}}
+        for number in range(CASES)
+    ]
+    (folder / "skill_meta.json").write_text(json.dumps({"cases": cases, "notes": "stay"}))
+    return folder
+
+
+def _uses(skill: Path) -> dict[str, str]:
+    return {case["id"]: case["use"] for case in json.loads((skill / "skill_meta.json").read_text())["cases"]}
+
+
+def test_practice_shows_what_changed_spends_no_look_and_the_proof_is_the_first(
+    upskill: Upskill, skill: Path, here: Path, home: Path
+) -> None:
+    with Provider(_answer) as provider:
+        model = ("-m", "any", "--base-url", provider.url)
+        early = upskill("eval", "codes", "--practice", *model)
+        assert (early.returncode, "upskill cases split" in early.stderr) == (2, True)
+        done = upskill("cases", "split", "codes", "--practice", "1/3")
+        assert done.stdout == "codes/skill_meta.json: 4 practice and 8 held-out cases\n"
+        practised = {id for id, use in _uses(skill).items() if use == "learn"}
+        assert json.loads((skill / "skill_meta.json").read_text())["notes"] == "stay"
+        first = upskill("eval", "codes", "--practice", *model)
+        assert first.stdout.endswith("practice, any: 0 of 4 cases pass\n"), first.stdout
+        _write(skill, known=CASES)
+        second = upskill("eval", "codes", "--practice", *model)
+        assert "practice, any: 4 of 4 cases pass, 0 before\n  now passes: The code of item" in second.stdout
+        asked = {f"c{re.findall(r'[0-9]+', one.prompt)[0]}" for one in provider.requests}
+        assert asked == practised
+        assert not list(home.rglob("looks.jsonl")), "practice is no look"
+        proof = upskill(*re.findall(r"upskill (eval .+)$", second.stderr, re.M)[0].split())
+        assert "this is the first look at these held-out cases, with an interval of 95%" in proof.stderr
+        assert "The skill helps any: from 0% to 100%" in proof.stdout
+        (ledger,) = home.rglob("looks.jsonl")
+        assert len(ledger.read_text().splitlines()) == 1
+
+
+def test_a_second_split_a_split_after_a_look_and_a_case_that_changes_sides_are_noticed(
+    upskill: Upskill, skill: Path
+) -> None:
+    _write(skill, known=CASES)
+    with Provider(_answer) as provider:
+        model = ("-m", "any", "--base-url", provider.url, "--runs", "1")
+        upskill("eval", "codes", *model)
+        split = upskill("cases", "split", "codes")
+        assert "note: 8 of the 8 held-out cases were looked at before, and stay so" in split.stdout.replace("\n", " ")
+        again = upskill("cases", "split", "codes")
+        assert (again.returncode, "are split already: 4 practice and 8 held-out" in again.stderr) == (2, True)
+        found = json.loads((skill / "skill_meta.json").read_text())
+        learn = next(case for case in found["cases"] if case["use"] == "learn")
+        held = next(case for case in found["cases"] if case["use"] == "held-out")
+        learn["use"], held["use"] = "held-out", "learn"
+        (skill / "skill_meta.json").write_text(json.dumps(found))
+        proof = upskill("eval", "codes", *model, "-v").stdout
+        assert f"when the cases were split and cannot prove anything: {learn['id']}" in " ".join(proof.split())
+        practice = upskill("eval", "codes", *model, "--practice", "-v").stdout
+        assert f"held out when the cases were split, and practice now: {held['id']}" in " ".join(practice.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("eval", "codes", "--watch", "-m", "any"), "--watch is for practice"),
+        (("eval", "codes", "--practice", "--require", "helps", "-m", "any"), "practice claims nothing"),
+        (("eval", "codes", "--practice", "--compare", "previous:old", "-m", "any"), "practice claims nothing"),
+        (("eval", "codes", "codes", "--practice", "-m", "any"), "practice is about one skill"),
+        (("cases", "split", "codes", "--practice", "3"), "must be between 0 and 1"),
+        (("cases", "split", "codes", "--practice", "some"), "must be between 0 and 1"),
+    ],
+)
+def test_what_practice_is_not_about_is_refused(
+    words: tuple[str, ...], said: str, upskill: Upskill, skill: Path
+) -> None:
+    done = upskill(*words)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_watching_asks_again_after_a_change_and_goes_on_after_a_mistake(
+    upskill: Upskill, skill: Path, here: Path, environment: dict[str, str]
+) -> None:
+    upskill("cases", "split", "codes")
+    with Provider(_answer) as provider, (here / "out").open("w") as out:
+        words = [COMMAND, "eval", "codes", "--practice", "--watch", "-m", "any", "--base-url", provider.url]
+        with subprocess.Popen(words, cwd=here, env=environment, stdout=out, stderr=subprocess.STDOUT) as watch:
+            try:
+                wait(lambda: "0 of 4 cases pass\n" in (here / "out").read_text())
+                (skill / "SKILL.md").write_text("no frontmatter")
+                wait(lambda: "error: " in (here / "out").read_text())
+                _write(skill, known=CASES)
+                wait(lambda: "4 of 4 cases pass, 0 before" in (here / "out").read_text())
+                watch.send_signal(signal.SIGINT)
+                assert watch.wait(20) == 0
+            finally:
+                watch.kill()
+    assert len(provider.requests) == 8, "an answer that is known is not asked for again"
