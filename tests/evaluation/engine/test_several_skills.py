@@ -107,9 +107,9 @@ def test_one_cap_counts_over_all_skills_and_those_behind_it_are_not_started(
 ) -> None:
     folders = [skill(CASES, name=name) for name in ("a", "b", "c")]
     settings = chosen(here, student, max_calls=16)
-    planned = plan_skills(folders, EvaluationOrder(skill=folders[0], repeats=1), settings=settings.values)
+    planned = plan_skills(folders, EvaluationOrder(skill=folders[0], repeats=1), settings=settings)
     assert planned.estimate.calls_at_most == 36
-    found = evaluate_skills(planned, settings=settings)
+    found = evaluate_skills(planned)
     assert [one.state for one in found.skills] == ["measured", "measured", "not started"]
     assert found.bought.calls == 16
     assert found.skills[2].problem == "stopped at the cap of 16 calls before its turn"
@@ -131,8 +131,8 @@ class _InterruptsAt(RunProgress):
 def test_an_interrupt_ends_all_skills_and_keeps_what_there_is(skill: Make, student: str, here: Path) -> None:
     folders = [skill(CASES, name=name) for name in ("a", "b", "c")]
     settings = chosen(here, student)
-    planned = plan_skills(folders, EvaluationOrder(skill=folders[0], repeats=1), settings=settings.values)
-    found = evaluate_skills(planned, settings=settings, progress=_InterruptsAt("b"))
+    planned = plan_skills(folders, EvaluationOrder(skill=folders[0], repeats=1), settings=settings)
+    found = evaluate_skills(planned, progress=_InterruptsAt("b"))
     assert [one.state for one in found.skills] == ["measured", "not started", "not started"]
     assert found.interrupted
     assert found.exit_code() == 130
@@ -141,7 +141,7 @@ def test_an_interrupt_ends_all_skills_and_keeps_what_there_is(skill: Make, stude
 def test_the_price_of_all_is_agreed_to_once_before_anything_is_sent(skill: Make, here: Path) -> None:
     folders = [skill(CASES, name=name) for name in ("a", "b")]
     settings = chosen(here, "opus")
-    planned = plan_skills(folders, EvaluationOrder(skill=folders[0]), settings=settings.values, needs_keys=False)
+    planned = plan_skills(folders, EvaluationOrder(skill=folders[0]), settings=settings, needs_keys=False)
     asked: list[str] = []
 
     def declines(plan: PricedPlan) -> bool:
@@ -149,7 +149,7 @@ def test_the_price_of_all_is_agreed_to_once_before_anything_is_sent(skill: Make,
         return False
 
     with pytest.raises(UsageError, match="nothing was spent"):
-        evaluate_skills(planned, settings=settings, confirm=declines)
+        evaluate_skills(planned, confirm=declines)
     assert len(asked) == 1
     one = planned.skills[0].estimate
     assert planned.estimate.price_at_most == pytest.approx(2 * (one.price_at_most or 0))
@@ -159,7 +159,7 @@ def test_the_price_of_all_is_agreed_to_once_before_anything_is_sent(skill: Make,
 def test_what_is_wrong_with_all_skills_is_said_once(skill: Make, here: Path) -> None:
     folders = [skill(CASES, name=name) for name in ("a", "b")]
     with pytest.raises(UsageError, match="no model was named"):
-        plan_skills(folders, EvaluationOrder(skill=folders[0]), settings=chosen(here).values)
+        plan_skills(folders, EvaluationOrder(skill=folders[0]), settings=chosen(here))
 
 
 def test_skills_and_folders_of_skills_are_found_once_each(skill: Make, here: Path) -> None:
