@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from functools import partial
 from importlib import import_module
@@ -14,7 +15,8 @@ from upskill.terminal.signals import ending_in_good_order, shell_code
 
 COMMANDS = {
     "cases": ("evaluation.skills_command", "Check the cases of a skill, or have a teacher write them."),
-    "doctor": ("setup.doctor", "Check that the sandbox works on this machine."),
+    "completion": ("cli:completion", "Print the completion of commands for a shell."),
+    "doctor": ("setup.doctor", "Check the sandbox, a coding agent or a model server."),
     "eval": ("evaluation.command", "Measure one or more models with and without a skill."),
     "evidence": ("share.command:evidence_command", "Write what was measured of a skill beside it."),
     "generate": ("generation.command", "Write a skill from a task or a session, and measure it."),
@@ -44,7 +46,7 @@ GROUPS = {
     "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),
     "Skills and cases": ("init", "list", "cases", "trace"),
-    "This machine": ("models", "settings", "trust", "doctor"),
+    "This machine": ("models", "settings", "trust", "doctor", "completion"),
 }
 """The order of the help. A command that is in no group comes last."""
 
@@ -101,8 +103,36 @@ def app(debug: bool) -> None:
     """Make small models good at hard, specific work with Agent Skills, and prove it."""
 
 
+_PASTED = re.compile(r"[–—‑]{1,2}(?=[a-z])")
+"""What web pages and word processors make of hyphens."""
+
+
+def with_hyphens(word: str) -> str:
+    """A word as it was meant where it was pasted with long dashes: `–model` is `--model`, `–m` is `-m`."""
+    option, is_option = _PASTED.subn("", word, count=1) if _PASTED.match(word) else (word, 0)
+    if not is_option or not re.fullmatch(r"[a-z][a-z-]*(=.*)?", option, re.DOTALL):
+        return word
+    return f"{'-' if len(option.partition('=')[0]) == 1 else '--'}{option}"
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what completes commands and options in SHELL.
+
+    For bash, add this to ~/.bashrc: eval "$(upskill completion bash)"; the same for zsh in ~/.zshrc. For fish, write it
+    to ~/.config/fish/completions/upskill.fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None  # one for each choice
+    click.echo(found(app, {}, "upskill", "_UPSKILL_COMPLETE").source())
+
+
 def main() -> None:
     """The `upskill` command. Errors are explained in words; with --debug their traceback is shown."""
+    sys.argv[1:] = map(with_hyphens, sys.argv[1:])
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")

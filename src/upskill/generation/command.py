@@ -34,8 +34,6 @@ _HEEDED = frozenset(
     | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "models"}
 )
 """What may be typed beside --resume; the rest is as when the run began."""
-_DASHES = ("–", "—", "‑")
-"""What a web page makes of two hyphens."""
 
 
 @click.command("generate", cls=options.Grouped)
@@ -221,9 +219,6 @@ def _improved(sources: tuple[str, ...]) -> Path | None:
 
 def _task(words: tuple[str, ...]) -> str | None:
     """The task, which need not be in quotes."""
-    for word in words:
-        if word.startswith(_DASHES):
-            raise UsageError(f"{word}: starts with a long dash", hint=f"type two hyphens: --{word.lstrip('–—‑')}")
     return " ".join(words).strip() or None
 
 

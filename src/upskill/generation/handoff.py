@@ -276,6 +276,7 @@ _STATES = {
     metavar="NUMBER FILE",
     help="Try an answer without submitting it: the machine trials of cases, whether edits apply, the size after them.",
 )
+@click.option("--edit", type=int, metavar="NUMBER", help="Write an answer in $EDITOR, and submit it when you save.")
 @click.option("--count", metavar="FILE", help="Count the tokens of a text as the student does.")
 @options.JSON
 def command(
@@ -283,6 +284,7 @@ def command(
     wait: bool,
     answer: tuple[int, str] | None,
     check: tuple[int, str] | None,
+    edit: int | None,
     count: str | None,
     as_json: bool,
 ) -> int:
@@ -295,8 +297,11 @@ def command(
     Exit codes: 0 listed, accepted or usable; 2 wrong usage, or the answer was rejected. With --wait and no open
     question: 1 nothing more will be asked; 3 it was interrupted, and asks again when it is resumed.
     """
-    if sum((wait, answer is not None, check is not None, count is not None)) > 1:
-        raise UsageError("--wait, --answer, --check and --count cannot be combined", hint="use one at a time")
+    if sum((wait, *(one is not None for one in (answer, check, edit, count)))) > 1:
+        raise UsageError("--wait, --answer, --check, --edit and --count cannot be combined", hint="use one at a time")
+    if edit is not None:
+        _show_taken(_edited(folder, edit), as_json=as_json)
+        return EXIT_DONE
     if answer is not None:
         number, file = answer
         _show_taken(answer_question(folder, number, _read(file)), as_json=as_json)
@@ -311,6 +316,31 @@ def command(
     if not wait or status.open:
         return EXIT_DONE
     return EXIT_NOT_SHOWN if status.state == "finished" else EXIT_FAILED
+
+
+def _edited(folder: Path, number: int) -> HandoffQuestion:
+    """Let a person write the answer below its question, until it has the right form or they give up."""
+    found = next((one.question for one in handoff_status(folder).open if one.question.number == number), None)
+    if found is None:
+        return answer_question(folder, number, "")  # says what is open
+    asked = read_safely(found.path / "question.md") or ""
+    answer = "{}\n" if found.answer_path.suffix == ".json" else ""
+    said: Sequence[str] = ()
+    while True:
+        problems = "".join(f"{_CUT} {problem}\n" for problem in said)
+        written = click.edit(f"{asked.rstrip()}\n\n{_CUT}\n{problems}{answer}", extension=".md")
+        if written is None or _CUT not in written:
+            raise UsageError("nothing was saved, so nothing was submitted")
+        answer = "\n".join(line for line in written.partition(f"{_CUT}\n")[2].splitlines() if not line.startswith(_CUT))
+        try:
+            return answer_question(folder, number, answer)
+        except AnswerRefused as refused:
+            if tuple(refused.problems) == tuple(said):
+                raise
+            said = refused.problems
+
+
+_CUT = "# ---- your answer below this line ----"
 
 
 def _show_finding(found: Finding, *, as_json: bool) -> int:

@@ -55,11 +55,11 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
         if before is None or after is None:
             yield f"{name}nothing was measured {on}"
             continue
-        mark = "OK" if after > before else "no better" if after == before else "worse"
+        mark = "" if after > before else ", no better" if after == before else ", worse"
         errored = sum(one.errored for one in report.arms)
         lost = f", {errored} errored" if errored else ""
         shown, shown_after = percents(before, after, after - before)
-        yield f"{name}{shown} → {shown_after} ({points(after - before)} points) {mark}, {on}{lost}"
+        yield f"{name}{shown} → {shown_after} ({points(after - before)} points){mark}, {on}{lost}"
 
 
 def show_generated(

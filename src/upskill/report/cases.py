@@ -100,22 +100,29 @@ def show_case_states(
     cases: Sequence[Case] = (),
     verbose: bool = False,
 ) -> None:
-    """A row per case, and under it the reasons and what to change. Fits into 80 columns.
+    """A row per case, and under it the reasons and what to change; one for all cases of which the same is said, unless
+    `verbose`. Fits into 80 columns.
 
     Of `cases`, the prompt is shown where the id is only a digest.
     """
     prompts = {case.id: case.prompt for case in cases}
-    width = max((len(one.case_id) for one in qualifications), default=4)
+    groups = [[one] for one in qualifications] if verbose else _alike(qualifications)
+    names = [alike[0].case_id if len(alike) == 1 else f"{len(alike)} cases" for alike in groups]
+    width = max(map(len, names), default=4)
     width = min(max(width, 4), max(12, console.width // 3))
     console.print(Text(f"{'case':<{width}}  {'state':<9}  labels", style="dim"), soft_wrap=True)
     advised: set[str] = set()
-    for one in qualifications:
-        line = Text(f"{_cut(one.case_id, width):<{width}}  ")
+    for named, alike in zip(names, groups, strict=True):
+        one = alike[0]
+        line = Text(f"{_cut(named, width):<{width}}  ")
         line.append(f"{one.state:<9}", style=_STYLES[one.state])
         line.append(f"  {', '.join(one.labels)}".rstrip())
         line.rstrip()
         console.print(line, soft_wrap=True)
-        asked = prompts.get(one.case_id, "")
+        if len(alike) > 1:
+            ids = ", ".join(other.case_id for other in alike)
+            console.print(Text(f"  {textwrap.shorten(ids, console.width - 4, placeholder=' …')}"), soft_wrap=True)
+        asked = prompts.get(one.case_id, "") if len(alike) == 1 else ""
         if asked and (verbose or one.case_id.startswith("case-")):
             console.print(Text(f"  {textwrap.shorten(asked, console.width - 4, placeholder='…')}"), soft_wrap=True)
         for part in _reason_lines(one, advised, verbose=verbose):
@@ -126,6 +133,21 @@ def show_case_states(
         console.print(Text(families), soft_wrap=True)
     for label in dict.fromkeys(label for one in qualifications for label in one.labels):
         console.print(Text(f"  {label}: {LABEL_MEANINGS[label]}", style="dim"), soft_wrap=True)
+
+
+_FEW_ALIKE = 3
+"""So many cases have rows of their own, although the same is said of each."""
+
+
+def _alike(qualifications: Sequence[Qualification]) -> list[list[Qualification]]:
+    """Cases of which the same is said together, where they are many; in the order of their first ones."""
+    groups: dict[object, list[Qualification]] = defaultdict(list)
+    for one in qualifications:
+        groups[one.state, one.labels, tuple(reason.saw for reason in one.reasons)].append(one)
+    found: list[list[Qualification]] = []
+    for group in groups.values():
+        found += [[one] for one in group] if len(group) <= _FEW_ALIKE else [group]
+    return found
 
 
 def _reason_lines(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[str]:
@@ -155,7 +177,7 @@ def _summary(qualifications: Sequence[Qualification]) -> str:
 def _families(cases: Sequence[Case]) -> str | None:
     """How many families there are and which are the largest; `None` where every case stands alone."""
     groups = sorted((family for family in by_family(cases) if family[0].family is not None), key=len, reverse=True)
-    if not groups:
+    if not groups or len(groups[0]) == 1:
         return None
     shown = ", ".join(f"{family[0].family} {len(family)}" for family in groups[:_MOST_FAMILIES])
     more = ", …" if len(groups) > _MOST_FAMILIES else ""

@@ -241,6 +241,8 @@ class TerminalResult:
 def spent_words(bought: Purchase) -> str:
     """What an evaluation took, in one line."""
     line = f"spent: {paid(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
+    if not bought.calls:
+        line = "spent: nothing"
     if bought.failed_calls:
         line += f"; {count(bought.failed_calls, 'call')} returned no answer"
         line += f" (~{dollars(bought.lost)})" if bought.lost else ""

@@ -94,6 +94,28 @@ def test_a_malformed_answer_is_refused_with_all_that_is_wrong(upskill: Upskill, 
     assert json.loads(answered.answer_path.read_text()) == json.loads(GOOD)
 
 
+def test_an_answer_is_written_in_an_editor_below_its_question(upskill: Upskill, handoff: Path, here: Path) -> None:
+    editor = here / "editor"
+    # The first time a mistake is saved; then, below what is wrong with it, the answer.
+    editor.write_text(
+        '#!/bin/sh\ncp "$1" seen\n'
+        'if grep -q lacks "$1"; then sed -i \'$d\' "$1"; echo \'' + GOOD + '\' >> "$1"\n'
+        'else sed -i \'$d\' "$1"; echo \'{"lessons": []}\' >> "$1"; fi\n'
+    )
+    editor.chmod(0o755)
+    done = upskill("handoff", "handoff", "--edit", "2", EDITOR=str(editor))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("accepted: question 2 (draft)")
+    seen = (here / "seen").read_text()
+    assert "Write the draft." in seen
+    assert "lacks `name`" in seen
+    (answered,) = [one for one in questions_in(handoff) if one.number == 2]
+    assert json.loads(answered.answer_path.read_text()) == json.loads(GOOD)
+    unsaved = upskill("handoff", "handoff", "--edit", "1", EDITOR="true")
+    assert (unsaved.returncode, "nothing was submitted" in unsaved.stderr) == (2, True)
+    assert "open questions: 1" in upskill("handoff", "handoff", "--edit", "9", EDITOR="true").stderr
+
+
 def test_an_answer_that_is_nested_too_deeply_is_no_crash(upskill: Upskill, handoff: Path) -> None:
     questions_in(handoff)[0].answer_path.write_text("[" * 200_000)
     shown = upskill("handoff", "handoff/cases")

@@ -57,6 +57,17 @@ def test_the_same_advice_is_given_once_and_all_of_it_only_on_request() -> None:
     assert "  and 2 more; -v shows them" in shown(LONG)
 
 
+def test_many_cases_of_which_the_same_is_said_are_one_row_unless_all_is_asked_for() -> None:
+    same = Reason(saw="there is no reference", change="add one")
+    cases = [Qualification(case_id=f"c{n}", state="unproven", reasons=(same,)) for n in range(48)]
+    lines = shown(*cases, Qualification(case_id="other", state="qualified"))
+    assert len(lines) <= 12
+    assert lines[1] == "48 cases  unproven"
+    assert lines[2].startswith("  c0, c1, c2, ")
+    assert lines[3:5] == ["  there is no reference", "  -> add one"]
+    assert len(shown(*cases, verbose=True)) > 48
+
+
 def test_a_case_without_a_name_shows_its_prompt() -> None:
     nameless = Qualification(case_id="case-0123456789ab", state="qualified")
     assert "  Which port?" in shown(nameless, cases=[Case(id="case-0123456789ab", prompt="Which port?", checks=())])
