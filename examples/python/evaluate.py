@@ -7,8 +7,7 @@ result = upskill.evaluate("examples/tarnctl", models="scripted/examples/scripted
 for report in result.students:
     print(report.sentence)
     for lift in report.lifts:
-        low, high = lift.these_cases.low, lift.these_cases.high
-        print(f"{lift.mean:+.2f}, {lift.confidence:.0%} CI {low:+.2f} to {high:+.2f}, {lift.pairs} pairs")
+        print(f"{lift.rate_against:.0%} without the skill, {lift.rate:.0%} with it, {lift.pairs} pairs")
 
 for trial in result.trials():
     if trial.case_id == "port":

@@ -176,7 +176,6 @@ def list_skills(folder: Path, *, runs_dir: Path) -> Iterator[ListedSkill]:
     """Every skill below a folder, in order of their paths. Past runs are looked for in `runs_dir`."""
     from upskill.core import checks
     from upskill.core.cases.files import read_skill_cases
-    from upskill.core.nouns import estimate_tokens
     from upskill.core.runs.run_summaries import past_runs
     from upskill.core.skills.skills import find_skills, read_skill
 
@@ -194,7 +193,7 @@ def list_skills(folder: Path, *, runs_dir: Path) -> Iterator[ListedSkill]:
             folder=path,
             skill=skill,
             cases=len(found.cases) if found else 0,
-            tokens=estimate_tokens(skill.body),
+            tokens=skill.tokens,
             measured=_last_measured(path, skill, runs),
         )
 
