@@ -114,7 +114,7 @@ full: setup interpreters agents gallery s3 statistics removable  ## the long hal
 removable: setup  ## whether features can be removed: types, contracts, unit and command-line tests without each
 	$(BIN)/python -m tools.removable
 
-statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
+statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; two hours on two cores
 	$(BIN)/python -m benchmarks.statistics_tables
 	$(BIN)/python -m benchmarks.load_tables
 	$(BIN)/python -m benchmarks.attacks

@@ -1,7 +1,7 @@
 """Reproduce the tables that validate the statistics, with the very code that measures skills.
 
-    python benchmarks/statistics_tables.py            every table, about half an hour; writes benchmarks/results/
-    python benchmarks/statistics_tables.py --fast     fewer experiments and wider tolerances, under a minute
+    python -m benchmarks.statistics_tables            every table, 50 minutes; writes benchmarks/results/
+    python -m benchmarks.statistics_tables --fast     fewer experiments and wider tolerances, under a minute
 
 Every figure is compared with the one the design was chosen by. A figure outside its tolerance is simulated once more,
 with five times the experiments and other random numbers, and that second figure stands. The exit code is 1 if any
@@ -764,7 +764,7 @@ def main() -> int:
     head = [
         "# The tables behind the statistics",
         "",
-        "Written by `python benchmarks/statistics_tables.py`; do not edit. The product's own code judges simulated "
+        "Written by `python -m benchmarks.statistics_tables`; do not edit. The product's own code judges simulated "
         "pairs. Stated figures for these cases are those by which the design was chosen; those for new cases come from "
         "another implementation, in numpy.",
         "",
