@@ -239,8 +239,8 @@ def status(place: str, as_json: bool) -> int:
 def report(place: str, out: Path | None, as_json: bool) -> int:
     """Show what the sweep at PLACE found so far: skills by models, with intervals.
 
-    Writes report.md, table.csv and answers.csv.gz. Recomputes every lift from its answers and exits with 3 if one
-    differs.
+    Writes report.html, report.md, table.csv, answers.csv.gz, alerts.json and history.jsonl. Recomputes every lift from
+    its answers and exits with 3 if one differs.
     """
     from upskill.sweep.report import report_sweep
     from upskill.sweep.table import show_sweep, table_json

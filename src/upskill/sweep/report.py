@@ -14,6 +14,7 @@ from typing import Any
 
 from upskill.core.nouns import Skill, StudentReport
 from upskill.core.nouns.text import count, on_one_line, points
+from upskill.core.runs.records import now
 from upskill.core.statistics import FIRST_LEVEL
 from upskill.errors import EngineError
 from upskill.report.facts import by_cost, cheapest_sufficient
@@ -22,8 +23,10 @@ from upskill.report.json_report import UnreadableResult, read_evaluation
 from upskill.sweep.budget import Amount
 from upskill.sweep.files import SweepFolder, result_name
 from upskill.sweep.objects import open_objects
+from upskill.sweep.page import MOST_REPORTS, alerts_json, changes_since, history_line, read_history, sweep_page
 from upskill.sweep.run import Attempts, Standing, read_standing
 from upskill.sweep.table import (
+    AboutSkill,
     RowState,
     SweepTable,
     TableRow,
@@ -33,7 +36,7 @@ from upskill.sweep.table import (
 )
 from upskill.sweep.values import JobSpending, PlannedJob, Row, SweepPlan, SweepResult
 
-FILES = ("report.md", "table.csv", "answers.csv.gz")
+FILES = ("report.html", "report.md", "table.csv", "answers.csv.gz", "alerts.json", "history.jsonl")
 ANSWER_COLUMNS = ("evaluation", "skill", "model", *Row._fields[1:])
 """The columns of `answers.csv.gz`. Later versions add columns at the end only."""
 CLOSE = 1e-9
@@ -71,6 +74,9 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
         problems = tuple(read.problems())
         (scratch / "table.csv").write_text(table_csv(table), encoding="utf-8", newline="")
         (scratch / "report.md").write_text(table_markdown(table, problems), encoding="utf-8")
+        history = target.read("report/history.jsonl" if out is None else "history.jsonl") or b""
+        for name, text in _pages(table, problems, history).items():
+            (scratch / name).write_text(text, encoding="utf-8")
         for name in FILES:
             target.upload(f"report/{name}" if out is None else name, scratch / name)
     return SweepReport(
@@ -81,6 +87,19 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
         problems=problems,
         folder=where,
     )
+
+
+def _pages(table: SweepTable, problems: Sequence[str], history: bytes) -> dict[str, str]:
+    """The page, what to be told of, and the history with this report; a report like the last one adds no line."""
+    earlier = history.decode("utf-8", "replace")
+    past, line = read_history(earlier), history_line(table, at=now())
+    if past and past[-1].states == read_history(line)[0].states:
+        past, line = past[:-1], ""
+    return {
+        "report.html": sweep_page(table, past=past, problems=problems, at=now()[:10]),
+        "alerts.json": alerts_json(table, changes_since(table, past), problems),
+        "history.jsonl": "".join([*earlier.splitlines(keepends=True)[-MOST_REPORTS:], line]),
+    }
 
 
 @contextmanager
@@ -205,6 +224,9 @@ def _table(standing: Standing, results: _Results, folder: SweepFolder) -> SweepT
             rows.append(_row(job, model, second, standing, results))
     cheapest = {key: _cheapest(list(found.values())) for key, found in reports.items()}
     rows = [replace(row, **cheapest[row.skill, row.version]) for row in rows]
+    by_skill: defaultdict[str, list[PlannedJob]] = defaultdict(list)
+    for job in standing.jobs:
+        by_skill[job.skill].append(job)
     refused = folder.refused()
     for one in refused:
         for model in one.students or ("",):
@@ -221,6 +243,10 @@ def _table(standing: Standing, results: _Results, folder: SweepFolder) -> SweepT
         charged_for_confirmations=_spending(standing.charged(confirmations.values()), plan),
         unpriced=tuple(one.name for one in plan.students if not one.priced),
         confirms=plan.confirm,
+        about={
+            skill: AboutSkill(owner=jobs[0].owner, charged=_spending(standing.charged(jobs), plan))
+            for skill, jobs in by_skill.items()
+        },
     )
 
 

@@ -10,12 +10,13 @@ from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from upskill.core.models.preflight import Servers
-from upskill.core.nouns import PlannedTrial, digest_of
+from upskill.core.nouns import PlannedTrial, Skill, digest_of
 from upskill.core.nouns.skill import META_FILE, SKILL_FILE, shared_path_problem
 from upskill.core.nouns.text import on_one_line, shortened, whole_characters
 from upskill.core.settings import Settings
@@ -267,7 +268,51 @@ class SkillPlanner:
             cost_at_most=cost_at_most(prepared),
             output_tokens_expected=estimate.output_tokens_expected,
             tokens_at_most=estimate.tokens_at_most,
+            owner=owner_of(listed.folder, prepared.experiment.skill),
         )
+
+
+_CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
+_MOST_OWNER = 100
+
+
+def owner_of(folder: Path, skill: Skill) -> str:
+    """Who answers for a skill: `owner` in its `metadata`, else what the repository's CODEOWNERS says; empty elsewhere.
+
+    The last pattern that fits counts, as on the sites that use the file.
+    """
+    metadata = skill.frontmatter.get("metadata")
+    named = metadata.get("owner") if isinstance(metadata, Mapping) else None
+    if isinstance(named, str) and named.strip():
+        return shortened(on_one_line(named), _MOST_OWNER)
+    place = folder.resolve()
+    for root in (place, *place.parents):
+        for file in (root / name for name in _CODEOWNERS):
+            if file.is_file():
+                text = file.read_bytes()[:1_000_000].decode("utf-8", "replace")
+                return shortened(on_one_line(_owner_in(text, place.relative_to(root).as_posix())), _MOST_OWNER)
+        if (root / ".git").exists():
+            return ""
+    return ""
+
+
+def _owner_in(text: str, path: str) -> str:
+    found = ""
+    for line in text.splitlines():
+        pattern, *owners = line.partition("#")[0].split()[:20] or [""]
+        if pattern and _is_owned(path, pattern):
+            found = " ".join(owners)
+    return found
+
+
+def _is_owned(path: str, pattern: str) -> bool:
+    """Whether a pattern of CODEOWNERS names this folder or one above it."""
+    anchored = pattern.strip("/")
+    parts = path.split("/")
+    above = ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]
+    if "/" in pattern.rstrip("/"):
+        return any(fnmatchcase(one, anchored.removesuffix("/**").removesuffix("/*")) for one in above)
+    return any(fnmatchcase(part, anchored) for part in parts)
 
 
 def cost_at_most(prepared: "PreparedEvaluation") -> float | None:

@@ -7,8 +7,8 @@ import csv
 import io
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
 from pydantic_core import to_jsonable_python
@@ -93,6 +93,15 @@ COLUMNS = tuple(one.name for one in fields(TableRow) if one.name != "level")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AboutSkill:
+    """What concerns a skill on all models."""
+
+    owner: str = ""
+    """From `metadata` of the skill, or from CODEOWNERS."""
+    charged: JobSpending = field(default_factory=JobSpending)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SweepTable:
     """What a sweep found so far."""
 
@@ -110,6 +119,8 @@ class SweepTable:
     """Models whose price is unknown: their dollars are missing in what was charged."""
     confirms: bool
     """Whether winners are evaluated a second time."""
+    about: Mapping[str, AboutSkill] = field(default_factory=dict)
+    """By skill, as the manifest names it."""
 
     @property
     def states(self) -> dict[RowState, int]:

@@ -115,6 +115,8 @@ class PlannedJob:
     results may be looks at the same cases."""
     confirms: str | None = None
     """The id of the job whose winners are measured a second time, with fresh answers."""
+    owner: str = ""
+    """Who answers for the skill, for people."""
 
     def __post_init__(self) -> None:
         for id in (self.id, self.confirms, *self.earlier):
