@@ -8,6 +8,7 @@ HOMES = {
     "comment_text": "upskill.share.comment",
     "report_agent": "upskill.agents.doctor",
     "loaded_instead": "upskill.trigger.trigger",
+    "plan_missing_cases": "upskill.generation.cases_command",
     "read_generate_report": "upskill.generation.story",
     "write_missing_cases": "upskill.generation.write_for_skill",
     "write_missing_triggers": "upskill.generation.write_for_skill",

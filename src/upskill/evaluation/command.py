@@ -133,7 +133,9 @@ def command(
     Exit codes: 0 done; 1 a requirement was not met; 2 wrong usage; 3 failed, or no verdict; 130 interrupted (143 by
     SIGTERM, 129 by SIGHUP).
     """
+    from upskill.core.by_name import by_name
     from upskill.core.nouns.skill import read_among
+    from upskill.evaluation.cases import has_cases
     from upskill.evaluation.evaluate import evaluate
     from upskill.evaluation.order import EvaluationOrder, opened_previous, read_compare
     from upskill.evaluation.output import refuse_for_several, run_several, show_several, write_formats
@@ -204,6 +206,8 @@ def command(
                 compared = run_several(
                     skills, order, settings=chosen, progress=progress, dry_run=dry_run, as_json=as_json, yes=yes
                 )
+            elif dry_run and case_file is None and not has_cases(skill):
+                by_name("plan_missing_cases")(skill, chosen, as_json=as_json)
             elif dry_run:
                 announce = partial(print_lines, err=True)
                 with opened_previous(order) as opened:

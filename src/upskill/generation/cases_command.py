@@ -1,5 +1,6 @@
 """`upskill cases write` and `upskill trigger --write`: let a teacher write, and print what was written."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +96,16 @@ def write_triggers_for_person(
     chosen = options.resolved({**settings, "teacher": teacher, "test_gen_model": teacher, "teacher_base_url": address})
     order = TriggersOrder(skill=skill, counts=read_trigger_counts(chosen.values.trigger_prompts), output=output)
     return _write(order, chosen, dry_run=dry_run, as_json=as_json, yes=yes)
+
+
+def plan_missing_cases(skill: Path, chosen: "ResolvedSettings", *, as_json: bool) -> None:
+    """Price the cases that an evaluation of a skill without any would have written first."""
+    from upskill.core.cases.split import read_counts
+    from upskill.generation.write_for_skill import CasesOrder
+
+    counts = replace(read_counts(chosen.values.cases), negative=0)
+    _show_plan(CasesOrder(skill=skill, counts=counts), chosen, as_json=as_json)
+    print_lines("the skill has no cases: these are written first, and then -n prices the evaluation", err=True)
 
 
 def _write(order: "WritingOrder", chosen: "ResolvedSettings", *, dry_run: bool, as_json: bool, yes: bool) -> int:

@@ -91,3 +91,13 @@ def test_dangers_in_a_skill_are_noted_and_not_run_without_a_sandbox_unless_they_
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "error: quay: 1 dangerous finding in this skill (pipe-to-shell), and programs would run" in refused.stderr
     assert note in upskill(*unconfined, "--accept-findings").stdout
+
+
+def test_of_a_skill_without_cases_the_writing_is_priced(upskill: Upskill, here: Path) -> None:
+    (here / "bare").mkdir()
+    (here / "bare" / "SKILL.md").write_text("---\nname: bare\ndescription: Answers.\n---\nThe port is 7413.\n")
+    done = upskill("eval", "bare", "-m", "haiku", "-n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("10+32+0 cases for bare by ")
+    assert "price about $" in done.stdout
+    assert "the skill has no cases: these are written first" in done.stderr
