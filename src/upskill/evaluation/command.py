@@ -71,8 +71,8 @@ class _Runs(click.ParamType[int | None]):
     metavar="N|auto",
     help="Repeats of each case; auto stops when the result is clear.  [default: auto]",
 )
-@click.option("--practice", is_flag=True, help="Ask the practice cases, with the skill alone: no claim, and no look.")
-@click.option("--watch", is_flag=True, help="With --practice: ask again whenever the skill or its cases change.")
+@click.option("--practice", is_flag=True, help="Practice cases, with the skill; claims nothing.")
+@click.option("--watch", is_flag=True, help="With --practice: again after each change.")
 @click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
 @click.option(
     "--compare",

@@ -125,6 +125,7 @@ def test_no_password_is_taken_from_the_netrc_file(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
     with serving() as named:
-        probe(resolve_model("any", base_url=f"{named.url}/v1"))
+        with pytest.raises(ProviderError, match="has neither a list of models nor chat completions"):
+            probe(resolve_model("any", base_url=f"{named.url}/v1"))
         ask(MeteredClient(), endpoint_at(f"{named.url}/v1"), ["the prompt"])
     assert {headers.get("authorization") for _, headers, _ in named.received} == {None, "Bearer no-key-needed"}

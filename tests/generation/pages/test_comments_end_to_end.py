@@ -46,9 +46,10 @@ def _uses(here: Path) -> dict[str, str | None]:
 
 
 def _open_pair(browser: Browser, case: str) -> None:
+    browser.run("document.querySelectorAll('.fold').forEach((one) => one.click())")
     browser.run(
         "[...document.querySelectorAll('#pairs button')]"
-        f".find((one) => one.querySelector('strong').textContent === '{case}').click()"
+        f".find((one) => one.querySelector('.tag').textContent === '{case}').click()"
     )
 
 

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,9 +131,9 @@ def test_every_model_is_probed_once(place: Place, monkeypatch: pytest.MonkeyPatc
     asked: list[str] = []
     probe = preflight.probe
 
-    def counted(endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
+    def counted(endpoint: Endpoint, **named: Any) -> ServedModel:
         asked.append(endpoint.name)
-        return probe(endpoint, needs_key=needs_key)
+        return probe(endpoint, **named)
 
     monkeypatch.setattr(preflight, "probe", counted)
     place.plan()
