@@ -125,9 +125,11 @@ def completion(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from upskill.terminal.output import print_lines
+
     found = get_completion_class(shell)
     assert found is not None  # one for each choice
-    click.echo(found(app, {}, "upskill", "_UPSKILL_COMPLETE").source())
+    print_lines(*found(app, {}, "upskill", "_UPSKILL_COMPLETE").source().splitlines(), wrap=False)
 
 
 def main() -> None:

@@ -169,10 +169,10 @@ def _status(now: LiveTable) -> Iterator[str]:
     if not now.is_over and (waiting := waiting_words(now)):
         yield waiting
     spent, most = now.spent, now.budget
-    if not spent.calls:
-        yield "nothing spent"
-    elif spent.cost is None:
+    if spent.cost is None:
         yield "price unknown"
+    elif not spent.calls:
+        yield "nothing spent"
     else:
         yield f"spent {dollars(spent.cost)}" + ("" if most.max_cost is None else f" of at most ${most.max_cost:,.2f}")
     if now.errored:
