@@ -10,6 +10,7 @@ from types import TracebackType
 
 import click
 
+from upskill import __version__
 from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 from upskill.terminal.signals import ending_in_good_order, shell_code
 
@@ -97,7 +98,7 @@ class _LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Documentation: docs/ in the repository, README.md first.",
 )
-@click.version_option(package_name="upskill", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; allowed after any command.")
 def app(debug: bool) -> None:
     """Make small models good at hard, specific work with Agent Skills, and prove it."""

@@ -199,7 +199,7 @@ def plan_generate(
     if agent_program(settings.values) is not None:
         raise UsageError("`agent_bin` needs --description-only", hint="put the coding agent on the search path")
     if order.effort == "high" and not is_installed("gepa"):
-        raise UsageError("--effort high needs the package gepa", hint="install it: pip install 'upskill[search]'")
+        raise UsageError("--effort high needs the package gepa", hint="install it: pip install 'skill-lift[search]'")
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
     feedback = apply_feedback(order)

@@ -10,12 +10,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import __version__
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import INSTALL_RECORD, Skill, is_skill_name
 from upskill.core.nouns.text import on_one_line
@@ -253,7 +253,7 @@ def install(plan: InstallPlan) -> None:
                     continue
                 made = len(changes.make_folders(copy.real.parent))
                 record = InstallRecord(
-                    upskill=version("upskill"),
+                    upskill=__version__,
                     name=plan.skill.name,
                     digest=plan.skill.digest,
                     files=_hashes(plan.files),

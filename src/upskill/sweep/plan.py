@@ -8,10 +8,10 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from upskill import __version__
 from upskill.core.models import Endpoint, ServedModel
 from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.preflight import ServersAskedOnce
@@ -80,7 +80,7 @@ def basis_of(plan: SweepPlan, endpoints: Mapping[str, Endpoint], served: Mapping
     }
     return digest_of(
         {
-            "upskill": version("upskill"),
+            "upskill": __version__,
             "groups": plan.groups,
             "students": [[one.name, one.model, one.endpoint, one.served] for one in plan.students],
             "windows": {name: served[name].window or one.window for name, one in endpoints.items()},

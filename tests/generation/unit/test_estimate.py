@@ -128,4 +128,4 @@ def test_a_search_says_what_to_install_before_anything_is_read(monkeypatch: pyte
     monkeypatch.setattr(importlib.metadata, "version", version)
     with pytest.raises(UsageError, match="--effort high needs the package gepa") as refused:
         plan_generate(GenerateOrder(task="x", effort="high"), settings=settings_from({}, where="a test"))
-    assert refused.value.hint == "install it: pip install 'upskill[search]'"
+    assert refused.value.hint == "install it: pip install 'skill-lift[search]'"
