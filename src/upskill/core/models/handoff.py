@@ -392,12 +392,14 @@ class Handoff:
         paths = frozenset(one.path for one in waiting)
         if paths <= self._told:
             return
+        known = {path.parent for path in self._told}
         self._told |= paths
         for side in sorted({one.path.parent for one in waiting}):
             self.report(open_line([one for one in waiting if one.path.parent == side]))
-            self.report(
-                f"  answer from another terminal, or let a coding agent do it: upskill handoff {quote(str(side))}"
-            )
+            if side not in known:
+                self.report(
+                    f"  answer from another terminal, or let a coding agent do it: upskill handoff {quote(str(side))}"
+                )
 
 
 def open_line(waiting: Sequence[HandoffQuestion]) -> str:
