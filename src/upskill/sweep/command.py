@@ -191,7 +191,14 @@ class _Lines:
 
         if time.monotonic() - self._last >= _LINE_SECONDS or not run.left or run.deaths > self._deaths:
             self._last, self._deaths = time.monotonic(), run.deaths
-            print_lines(f"{run.done:,} done, {run.left:,} left; charged {charged(run)}; {run.last}", err=True)
+            done, planned = run.first_evaluations
+            again, winners = run.confirmations
+            bar = "█" * (20 * done // max(1, planned))
+            confirmed = f", {again:,} of {winners:,} confirmations" if winners else ""
+            print_lines(
+                f"{bar:░<20} {done:,} of {planned:,} evaluations{confirmed}; charged {charged(run)}; {run.last}",
+                err=True,
+            )
 
 
 def _next(run: "SweepRun", place: str, address: str | None) -> str:

@@ -254,6 +254,18 @@ class SweepRun:
         return len(self.waiting) + len(self.running)
 
     @property
+    def first_evaluations(self) -> tuple[int, int]:
+        """Done and planned, without confirmations: the second number stays as it is while winners are confirmed."""
+        planned = [id for id, job in self.jobs.items() if job.confirms is None]
+        return sum(id in self.results for id in planned), len(planned)
+
+    @property
+    def confirmations(self) -> tuple[int, int]:
+        """Done and known so far."""
+        known = [id for id, job in self.jobs.items() if job.confirms is not None]
+        return sum(id in self.results for id in known), len(known)
+
+    @property
     def deaths(self) -> int:
         """How often a worker died that had a job."""
         return self._losses.total()
