@@ -130,7 +130,9 @@ def completion(shell: str) -> None:
 
     found = get_completion_class(shell)
     assert found is not None  # one for each choice
-    print_lines(*found(app, {}, "upskill", "_UPSKILL_COMPLETE").source().splitlines(), wrap=False)
+    made = found(app, {}, "upskill", "_UPSKILL_COMPLETE")
+    # Not `source`, which starts a shell to learn its version.
+    print_lines(*(made.source_template % made.source_vars()).splitlines(), wrap=False)
 
 
 def main() -> None:

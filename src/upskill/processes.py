@@ -6,14 +6,16 @@ folder out of its search path. Only what runs inside a sandbox starts processes 
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
-Kind = Literal["agent_version", "browser", "container", "git", "sandbox", "session_export", "worker"]
+Kind = Literal["agent_version", "browser", "container", "editor", "git", "sandbox", "session_export", "worker"]
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _NETWORK = (*_PROXIES, *map(str.upper, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE")
 _PERSON = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
@@ -23,6 +25,7 @@ ENVIRONMENTS: Mapping[Kind, tuple[str, ...]] = {
     "agent_version": ("LANG",),
     "browser": (*_PERSON, *_DESKTOP, *_XDG, "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DESKTOP_SESSION"),
     "container": ("HOME", "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR"),
+    "editor": (*_PERSON, *_DESKTOP, *_XDG, "TERM", "COLORTERM"),
     "git": (*_PERSON, *_NETWORK, "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL"),
     "session_export": (*_PERSON, *_XDG),
     "sandbox": (),
@@ -134,6 +137,25 @@ def run(
             process.kill()
             raise
     return subprocess.CompletedProcess(list(words), process.returncode, out, err)
+
+
+def edited(text: str, *, suffix: str) -> str | None:
+    """The text as a person saved it in $VISUAL or $EDITOR; `None` where they saved nothing or no editor was started."""
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    name, *options = shlex.split(chosen) or ["vi"]
+    program = name if Path(name).is_absolute() else find_program(name)
+    if program is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="upskill-edit-") as folder:
+        file = Path(folder) / f"answer{suffix}"
+        file.write_text(text, encoding="utf-8")
+        try:
+            process = start("editor", [program, *options, file], stdin=0, stdout=1, stderr=2)
+        except OSError:
+            return None
+        process.wait()
+        saved = file.read_text(encoding="utf-8", errors="replace")
+    return None if saved == text else saved
 
 
 def open_in_browser(address: str) -> bool:

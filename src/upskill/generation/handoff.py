@@ -36,6 +36,7 @@ from upskill.core.models.teacher_answers import UnusableAnswer, value_in
 from upskill.core.nouns.answer_schemas import without_thinking
 from upskill.core.runs.run_folders import is_held, only_one_in
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_NOT_SHOWN, UpskillError, UsageError
+from upskill.processes import edited
 from upskill.terminal import options
 from upskill.terminal.output import print_json, print_lines
 
@@ -328,7 +329,7 @@ def _edited(folder: Path, number: int) -> HandoffQuestion:
     said: Sequence[str] = ()
     while True:
         problems = "".join(f"{_CUT} {problem}\n" for problem in said)
-        written = click.edit(f"{asked.rstrip()}\n\n{_CUT}\n{problems}{answer}", extension=".md")
+        written = edited(f"{asked.rstrip()}\n\n{_CUT}\n{problems}{answer}", suffix=".md")
         if written is None or _CUT not in written:
             raise UsageError("nothing was saved, so nothing was submitted")
         answer = "\n".join(line for line in written.partition(f"{_CUT}\n")[2].splitlines() if not line.startswith(_CUT))

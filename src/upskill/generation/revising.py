@@ -197,7 +197,7 @@ def revise(
         max_output_tokens=answer_tokens(window),
     )
     try:
-        edited = ask_for(assignment.ask, question, read, told=lambda one: budget.told(one.draft.body))
+        edited = ask_for(assignment.ask, question, read, told=lambda one: _told_of(one.draft, draft, budget))
     except TeacherUnusable:
         if not partly:
             raise
@@ -216,6 +216,10 @@ def _lost_facts(before: Draft, after: Draft) -> list[str]:
     return [
         f"{len(lost)} of the {len(had)} names and values of the skill are gone, and unseen tasks ask for them: {shown}"
     ]
+
+
+def _told_of(after: Draft, before: Draft, budget: SkillBudget) -> list[str]:
+    return [*budget.told(after.body), *(f"no longer names `{name}`" for name in _lost(before, after))]
 
 
 def _lost(before: Draft, after: Draft) -> list[str]:

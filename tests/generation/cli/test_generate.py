@@ -51,7 +51,7 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
         "Evaluating on any... (attempt 2)",
     ):
         assert line in done.stderr.splitlines()
-    assert re.search(r"^  0% → \d+% \(\+\d+ points\) OK, on 4 practice cases$", done.stderr, re.MULTILINE)
+    assert re.search(r"^  0% → \d+% \(\+\d+ points\), on 4 practice cases$", done.stderr, re.MULTILINE)
     assert re.search(r"^  teacher: .*price unknown; .*min", done.stderr, re.MULTILINE)
     assert re.search(r"^  models: .*price unknown; time estimate after the first pair", done.stderr, re.MULTILINE)
     lines = done.stdout.splitlines()
@@ -362,7 +362,7 @@ def test_what_cannot_be_done_is_told_before_anything_is_asked(place: Place) -> N
         ("x", "-o", "kept/My Skill"): (2, "is not a valid name"),
         (): (2, "no task was given"),
         ("x", "--from", "nowhere.md"): (2, "no such file"),
-        ("write", "kernels", "–from", "x"): (2, "type two hyphens: --from"),
+        ("write", "kernels", "–from", "x"): (2, "x: no such file or folder"),
         ("x", "--cases", "many"): (2, "must be three numbers"),
         ("--from", "skills/quarn", "--no-eval"): (2, "not replaced by a version that was not measured"),
         ("x", "--from", "skills/quarn", "--from", "skills/quarn/SKILL.md"): (2, "only one skill"),

@@ -185,6 +185,7 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
     tour.type("list", "examples")
     tour.type("models", "haiku")
     tour.type("settings")
+    tour.type("completion", "bash")
     tour.type("trust", "--list")
     tour.type("doctor")
     tour.type("cases", "check", SKILL)
