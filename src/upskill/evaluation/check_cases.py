@@ -13,6 +13,7 @@ from upskill.core import checks
 from upskill.core.cases.family import family_notes
 from upskill.core.cases.states import qualify
 from upskill.core.checks import GradingContext
+from upskill.core.models.preflight import THE_SERVER
 from upskill.core.nouns import Arm, Case, Errored, Qualification, Reason, Scored, Skill, Trial, TrialPlan, Turn
 from upskill.core.nouns.text import shortened
 from upskill.core.progress import SILENT, Progress, RunProgress
@@ -179,7 +180,8 @@ def probe_cases(
     Raises before any call if none could succeed, or if a person who was asked refused.
     """
     order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
-    prepared = prepare(order, settings.values, announce=progress.announce)
+    prepared = prepare(order, settings.values, unchosen=settings.unchosen, announce=progress.announce)
+    settings = settings.following(prepared.settings, THE_SERVER)
     plan = replace(prepared.experiment.plan, arms=("baseline",))
     experiment = replace(prepared.experiment, plan=plan)
     estimate = estimate_plan(plan, experiment.requests, trial_limits=experiment.trial_limits)

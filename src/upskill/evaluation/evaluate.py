@@ -19,7 +19,7 @@ from upskill.core import statistics
 from upskill.core.by_name import by_name
 from upskill.core.models import MeteredClient, Spending
 from upskill.core.models.preflight import THE_SERVER
-from upskill.core.nouns import Arm, Case, Evaluation, Qualification, Trial, digest_of
+from upskill.core.nouns import Arm, Case, Evaluation, Qualification, Scored, Skill, Trial, Turn, digest_of
 from upskill.core.nouns.look import LookTerms
 from upskill.core.progress import SILENT_RUN, PricedPlan, RunProgress
 from upskill.core.runs.look_ledger import LookLedger
@@ -32,7 +32,7 @@ from upskill.core.skills.skills import read_skill
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity, judge_report
 from upskill.core.trials.measure import Measured, clean_run_logs, measure
-from upskill.core.trials.schedule import Schedule, SequentialSchedule, schedule_for
+from upskill.core.trials.schedule import FixedSchedule, Schedule, SequentialSchedule, schedule_for
 from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import EngineError, UsageError
 from upskill.evaluation.cases import has_cases
@@ -183,6 +183,45 @@ def run_evaluation(
                 evaluation = replace(evaluation, notes=(*ledger.notes, *evaluation.notes))
         folder.write_record(last_record(record, evaluation))
         return evaluation
+
+
+def ask_with_skill(
+    prepared: PreparedEvaluation,
+    turns: Sequence[tuple[str, int]],
+    folder: RunFolder,
+    *,
+    client: MeteredClient,
+    texts: Mapping[str, Skill] | None = None,
+    progress: RunProgress = SILENT_RUN,
+) -> list[Trial]:
+    """Answers of the only student with the skill, or with the version in `texts` of a case: by case id and repeat, in
+    this order. What the folder holds of the same requests is not asked again; nothing is compared, and it is no look.
+
+    Raises `KeyboardInterrupt` where a person interrupts; what a cap or a server that is down left out is missing.
+    """
+    known = {case.id: case for case in prepared.experiment.plan.cases}
+    plan = replace(prepared.experiment.plan, arms=("with_skill",), design="fixed", turn_cap=None)
+    experiment = replace(prepared.experiment, plan=plan, texts=texts or {})
+    wanted = [Turn(case=known[case_id], repeat=repeat, arms=plan.arms) for case_id, repeat in turns]
+    (student,) = plan.students
+    ids = {experiment.requests.trial_id(planned, student) for turn in wanted for planned in turn.trials()}
+    with only_one_in(folder.path):
+        folder.clear_engine_data()
+        before = [trial for trial in folder.trials.load() if trial.id in ids]
+        measured = measure(
+            experiment,
+            {student.name: FixedSchedule(plan, turns=wanted)},
+            client=client,
+            folder=folder,
+            settings=prepared.settings,
+            before=before,
+            progress=progress,
+        )
+        clean_run_logs(folder)
+    if measured.end.interrupted:
+        raise KeyboardInterrupt
+    ended = {(trial.case_id, trial.repeat): trial for trial in measured.trials if isinstance(trial.outcome, Scored)}
+    return [ended[turn] for turn in turns if turn in ended]
 
 
 def _replayed(

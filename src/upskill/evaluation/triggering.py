@@ -5,12 +5,13 @@ For `upskill trigger`, and for `generate` where it revises a description. Writes
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from upskill.core.models import MeteredClient
+from upskill.core.models.preflight import THE_SERVER
 from upskill.core.nouns import Errored, RunEnd, Scored, Skill, Trial, digest_of
 from upskill.core.nouns.harness import HARNESSES, choose_harness, harness_info
 from upskill.core.nouns.lift import Verdict
@@ -90,13 +91,15 @@ def prepare_triggering(
     agent_bin: Path | None = None,
     accept_findings: bool = False,
     search: bool = False,
+    unchosen: Collection[str] = (),
     progress: Progress = SILENT,
     announce: Callable[[str], None] = lambda _: None,
     needs_keys: bool = True,
 ) -> PreparedTriggering:
     """Resolve, probe and plan: prompts are asked with the skill alone, and again `among` other skills.
 
-    `source` is where the prompts come from. Raises, with what to do, if no call could succeed.
+    `source` is where the prompts come from. Settings that are `unchosen` follow what the servers have room for. Raises,
+    with what to do, if no call could succeed.
     """
     harness = choose_harness(settings.harness, tools=True)
     if not harness_info(harness).with_tools:
@@ -122,6 +125,7 @@ def prepare_triggering(
                 replace(settings, harness=harness),
                 chosen=asked,
                 search=search,
+                unchosen=unchosen,
                 progress=progress,
                 announce=announce if company == "alone" else lambda _: None,
                 needs_keys=needs_keys,
@@ -239,6 +243,7 @@ def _measure(
     looks: "TriggerLooks | None",
 ) -> MeasuredTriggering:
     plan, endpoints = part.experiment.plan, part.experiment.endpoints.values()
+    settings = settings.following(replace(part.settings, harness=settings.values.harness), THE_SERVER)
     record = first_record(part, settings, folder)
     folder.write_record(record)
     with ended_in(folder, record):

@@ -5,7 +5,7 @@ The folder holds `trigger.json` (what was asked, of whom, under which settings, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -123,6 +123,7 @@ def plan_triggering(
     order: TriggerOrder,
     settings: Settings,
     *,
+    unchosen: Collection[str] = (),
     progress: Progress = SILENT,
     announce: Callable[[str], None] = lambda _: None,
     needs_keys: bool = True,
@@ -153,6 +154,7 @@ def plan_triggering(
         agent_bin=order.agent_bin,
         accept_findings=order.accept_findings,
         search=True,
+        unchosen=unchosen,
         progress=progress,
         announce=announce,
         needs_keys=needs_keys,
@@ -179,7 +181,9 @@ def trigger(
         read_skill(order.skill)
         write = by_name("write_missing_triggers")
         write(order.skill, settings=settings, progress=progress, confirm=confirm, client=client)
-    prepared = plan_triggering(order, settings.values, progress=progress, announce=progress.announce)
+    prepared = plan_triggering(
+        order, settings.values, unchosen=settings.unchosen, progress=progress, announce=progress.announce
+    )
     for line in prepared.lines:
         progress.note(line)
     if prepared.estimate.is_much and not confirm(prepared.estimate):

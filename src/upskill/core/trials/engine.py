@@ -78,6 +78,7 @@ def run_trials(run: TrialRun) -> RunEnd:
             previous=run.previous,
             harness=run.plan.harness,
             trial_limits=run.trial_limits,
+            texts=run.texts,
         )
         students = _StudentTasks(run, requests)
         with requests.harness.solving(run, requests, began=arm) as solver_for:

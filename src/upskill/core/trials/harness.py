@@ -189,13 +189,19 @@ class Requests:
         previous: Skill | None = None,
         harness: str = DEFAULT_HARNESS,
         trial_limits: TrialLimits | None = None,
+        texts: Mapping[str, Skill] | None = None,
     ) -> None:
         """`previous` is an older version of the skill, where two versions are compared. Agents work under
-        `trial_limits`.
+        `trial_limits`. `texts` are versions that the cases with these ids are given in place of the skill; students
+        with tools would find its files, so they are given none.
         """
         self.harness = load_harness(harness)
         self._trial_limits = trial_limits or TrialLimits()
         self._arms = self.harness.arms(skill, previous=previous, trial_limits=self._trial_limits)
+        self._texts = {
+            case_id: self.harness.arms(text, previous=None, trial_limits=self._trial_limits)["with_skill"].system
+            for case_id, text in (texts or {}).items()
+        }
         self._request_digests: dict[tuple[Arm, CaseRequest, str | None], str] = {}
         self._cases: dict[int, tuple[Case, CaseRequest]] = {}
 
@@ -205,6 +211,8 @@ class Requests:
 
     def _system(self, case: Case, arm: Arm) -> str:
         """What the student is told first. In the ceiling arm the passage stands where a skill would, in any harness."""
+        if arm == "with_skill" and case.id in self._texts:
+            return self._texts[case.id]
         if arm != "ceiling":
             return self._arms[arm].system
         return f"{self._arms['baseline'].system}\n\n{passage_block(case)}"
@@ -228,7 +236,7 @@ class Requests:
     def trial_id(self, planned: PlannedTrial, student: Student) -> str:
         """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
         case, arm = planned.case, planned.arm
-        key = arm, self._shown(case), case.passage if arm == "ceiling" else None
+        key = arm, self._shown(case), self._system(case, arm) if arm == "ceiling" or self._texts else None
         request = self._request_digests.get(key)
         if request is None:
             request = digest_of(self._seen(case, arm))

@@ -60,11 +60,19 @@ class Experiment:
     """What confines executed programs; `None` where nothing is executed."""
     judge: Endpoint | None = None
     """The model that judges; `None` where no case asks for one."""
+    texts: Mapping[str, Skill] = field(default_factory=dict)
+    """By the case's id: the version of the skill that is given with it, where it is another."""
 
     @property
     def requests(self) -> Requests:
         """What students are asked, as trials are named by it."""
-        return Requests(self.skill, previous=self.previous, harness=self.plan.harness, trial_limits=self.trial_limits)
+        return Requests(
+            self.skill,
+            previous=self.previous,
+            harness=self.plan.harness,
+            trial_limits=self.trial_limits,
+            texts=self.texts,
+        )
 
     @property
     def is_scripted(self) -> bool:
@@ -136,6 +144,8 @@ def measure(
                         for student in experiment.plan.students
                     }
                 if not all(schedule.is_over for schedule in resumed.values()):
+                    # A client may be older than what is known of the servers.
+                    client.policy = replace(client.policy, concurrency=settings.concurrency)
                     progress.evaluation_begun(client)
                     clean = redactor_from(os.environ).clean_own
                     grading = grading_context(experiment.sandbox, folder.engine_data)
@@ -155,6 +165,7 @@ def measure(
                             logs=folder.logs,
                             engine_data=folder.engine_data,
                             trial_limits=experiment.trial_limits,
+                            texts=experiment.texts,
                             contents=experiment.contents,
                             open_sandbox=context.open_sandbox or _no_sandbox,
                             close=None if judge_client is None else judge_client.close,

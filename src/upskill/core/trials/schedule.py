@@ -42,11 +42,14 @@ def _called_off(*compared: Trial) -> bool:
 class FixedSchedule:
     """Runs every turn of the plan in order, then the errored ones again."""
 
-    def __init__(self, plan: TrialPlan, *, after_pair: AfterPair = ignore_pair) -> None:
+    def __init__(
+        self, plan: TrialPlan, *, after_pair: AfterPair = ignore_pair, turns: Sequence[Turn] | None = None
+    ) -> None:
+        """`turns` are run in place of those of the plan."""
         self._plan = plan
         self._after_pair = after_pair
-        self._turns = plan.turns()
-        self._not_begun = plan.most_turns
+        self._turns = plan.turns() if turns is None else iter(turns)
+        self._not_begun = plan.most_turns if turns is None else len(turns)
         self._pairs: list[Pair] = []
         self.copies = False
         """Whether repeats turned out to be copies: then no more are run."""

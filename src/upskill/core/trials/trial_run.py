@@ -155,6 +155,8 @@ class TrialRun:
     """What students with tools work under."""
     contents: Mapping[str, Files] = field(default_factory=dict)
     """For students with tools: the files of each skill, by the skill's digest."""
+    texts: Mapping[str, Skill] = field(default_factory=dict)
+    """By the case's id: the version of the skill that is given with it, where it is another."""
     open_sandbox: Callable[[SandboxSpec], Sandbox] = open_sandbox
     """Where students with tools work."""
     close: Callable[[], Awaitable[None]] | None = None
