@@ -5,8 +5,9 @@ import socketserver
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,6 +49,23 @@ class Server:
     """So many requests it has no time for."""
     cases: int = 0
     asked: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    """How long a case takes."""
+    at_once: int = 0
+    most_at_once: int = 0
+    """Cases that it was asked before it had answered the others."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def asked_case(self) -> Iterator[None]:
+        with self._lock:
+            self.cases += 1
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        time.sleep(self.seconds)
+        yield
+        with self._lock:
+            self.at_once -= 1
 
 
 @contextmanager
@@ -58,8 +76,11 @@ def serving(server: Server, *, tls: Path | None = None) -> Iterator[str]:
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", "0")))
             server.asked.append(self.path)
-            if self.path.endswith("/completions") and b"Say OK." not in body:
-                server.cases += 1
+            is_case = self.path.endswith("/completions") and b"Say OK." not in body
+            with server.asked_case() if is_case else nullcontext():
+                self._answer()
+
+        def _answer(self) -> None:
             status, said, *to = server.pages.get(self.path, (404, {"error": {"message": "not found"}}))
             if len(server.asked) <= server.busy:
                 status, said = 503, {"error": {"message": "Loading model"}}
@@ -273,6 +294,32 @@ def test_a_server_that_loads_its_model_is_waited_for_and_may_answer_to_any_name(
         "the server has 1 slot, so 1 answer at a time and a window of 2,048 tokens, so answers of at most 256\n"
     )
     assert server.cases == 8
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("eval", "skills/port", "--runs", "1"),
+        ("cases", "check", "skills/port", "--probe"),
+        ("trigger", "skills/port", "--harness", "agent"),
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("slots", [1, 3])
+def test_no_command_asks_for_more_at_once_than_there_are_slots(
+    words: tuple[str, ...], slots: int, upskill: Upskill, here: Path
+) -> None:
+    skill = make_port_skill(here, cases=8)
+    prompts = [{"prompt": f"Which port has box {number}?", "should_load": number % 2 == 0} for number in range(8)]
+    (skill / "evals").mkdir()
+    (skill / "evals" / "triggers.json").write_text(json.dumps({"prompts": prompts}))
+    room = {**ROOM, "default_generation_settings": {"n_ctx": 32_768}, "total_slots": slots}
+    pages = {MODELS: (200, listing("who-answers")), CHAT: (200, ANSWER), "/props": (200, room)}
+    server = Server(pages=pages, seconds=0.05)
+    with serving(server) as root:
+        done = upskill(*words, "-m", "who-answers", "--base-url", f"{root}/v1", "--yes")
+    assert server.cases >= 8, done.stderr
+    assert server.most_at_once == slots, done.stderr
 
 
 def test_ollama_and_chosen_settings(typed: Typed, here: Path) -> None:
