@@ -138,6 +138,7 @@ def read_history(skill: str, runs_dir: Path) -> tuple[Version, ...]:
 
 def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
     from upskill.evaluation.replay import recorded_evaluation
+    from upskill.evaluation.report import skill_folder_of
 
     try:
         evaluation = recorded_evaluation(run, record, name=name)
@@ -148,7 +149,14 @@ def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
     cases = frozenset(case.digest for case in record.cases)
     for report in evaluation.students:
         if report.compared[1] == "baseline" and len(report.arms) > 1:
-            yield Version(day=record.started_at[:10], digest=record.skill_digest, run=name, cases=cases, report=report)
+            yield Version(
+                day=record.started_at[:10],
+                digest=record.skill_digest,
+                run=name,
+                cases=cases,
+                report=report,
+                folder=skill_folder_of(run),
+            )
 
 
 Rates = dict[tuple[str, str], tuple[float, float]]

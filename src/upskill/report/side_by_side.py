@@ -161,6 +161,8 @@ class Version:
     cases: frozenset[str]
     """The digests of the cases."""
     report: StudentReport
+    folder: str | None = None
+    """Where the skill lies, as it is typed; `None` where that is not known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -266,4 +268,4 @@ def _compare(versions: Sequence[Version]) -> NextStep | None:
     if len({version.digest for version in versions}) == 1:
         return None
     students = [version.report.student for version in versions if version.digest == newest.digest]
-    return compare_versions(students)
+    return compare_versions(students, skill=newest.folder)

@@ -30,17 +30,17 @@ SIGNS: dict[RowState, tuple[str, str]] = {
     "no difference": ("=", "same"),
     "undecided": ("?", "same"),
     "not compared": ("–", "same"),
-    "hurts": ("▼", "fail"),
-    "invalid": ("!", "error"),
     "not reached": ("·", "error"),
+    "invalid": ("!", "error"),
+    "hurts": ("▼", "fail"),
 }
 """The sign of a state and its colour, the best first: a later one is worse."""
 _RANK = {state: rank for rank, state in enumerate(SIGNS)}
 _FAILED: tuple[RowState, ...] = ("hurts", "invalid", "not reached")
 _HELPS: tuple[RowState, ...] = ("confirmed", "found once")
 _KEYS: dict[RowState, str] = {
-    "confirmed": "helps, twice",
-    "found once": "helps, once",
+    "confirmed": "helps (twice)",
+    "found once": "helps (once)",
     "cheaper": "cheaper",
     "no difference": "no difference",
     "undecided": "undecided",
@@ -76,7 +76,7 @@ class Change:
         return lost or (self.row.state == "hurts" and self.before != "hurts")
 
     def __str__(self) -> str:
-        return f"{self.row.skill} on {self.row.model}: {_KEYS[self.before]} before, {_KEYS[self.row.state]} now"
+        return f"{self.row.skill} on {self.row.model}: was {_KEYS[self.before]}, is {_KEYS[self.row.state]} now"
 
 
 def history_line(table: SweepTable, *, at: str) -> str:
@@ -122,7 +122,7 @@ def alerts_json(table: SweepTable, changes: Sequence[Change], problems: Sequence
     said = (
         ", ".join(f"{number} {_KEYS[state]}" for state, number in failed.items()) or "nothing hurts or lacks a result"
     )
-    first = f"{count(len(worse), 'result')} became worse; {said}" if changes else said
+    first = f"{_became(worse) or 'nothing became worse'}; {said}" if changes else said
     lines = [first, *(f"- {change}" for change in worse[:20]), *problems[:5]]
     alert = {
         "text": "\n".join(lines),
@@ -133,6 +133,15 @@ def alerts_json(table: SweepTable, changes: Sequence[Change], problems: Sequence
         "failed": dict(failed),
     }
     return json.dumps(alert, ensure_ascii=False, indent=2) + "\n"
+
+
+def _became(worse: Sequence[Change]) -> str:
+    """How many lost their proof, and how many hurt that did not; empty where none."""
+    lost = sum(change.before in _HELPS for change in worse)
+    others = len(worse) - lost
+    proofs = f"{lost} lost {'its' if lost == 1 else 'their'} proof" if lost else ""
+    hurting = f"{others} did not hurt before" if others else ""
+    return ", ".join(filter(None, (proofs, hurting)))
 
 
 def sweep_page(table: SweepTable, *, past: Sequence[Past], problems: Sequence[str], at: str) -> str:
@@ -160,11 +169,11 @@ def sweep_page(table: SweepTable, *, past: Sequence[Past], problems: Sequence[st
 def _headline(table: SweepTable, changes: Sequence[Change], failed: Sequence[TableRow], at: str) -> Markup:
     helps = sum(row.state in _HELPS for row in table.rows)
     hurts = sum(row.state == "hurts" for row in table.rows)
-    worse = sum(change.is_worse for change in changes)
     title = f"{helps} of {count(len(table.rows), 'result')} help, {hurts} {'hurts' if hurts == 1 else 'hurt'}"
-    title += f"; {worse} became worse" if worse else ""
+    title += f"; {became}" if (became := _became([change for change in changes if change.is_worse])) else ""
     missing = len(failed) - hurts
-    second = f"{count(missing, 'result')} without a verdict. " if missing else ""
+    second = f"Look first at {first}. " if (first := _first(changes, failed)) else ""
+    second += f"{count(missing, 'result')} without a verdict. " if missing else ""
     second += (
         f"{table.evaluations_done} of {table.evaluations} evaluations are done; spent {paid(table.charged.cost)}, "
         f"{table.charged.calls:,} calls. By chance about {table.false_by_chance:.1f} of the tested would seem to help."
@@ -174,6 +183,14 @@ def _headline(table: SweepTable, changes: Sequence[Change], failed: Sequence[Tab
         '<header><p class="line"><span>{}</span><span>sweep</span><span>{}</span></p><h1>{}</h1>'
         '<p class="second">{}</p></header><main>'
     ).format(scope, at, title, second)
+
+
+def _first(changes: Sequence[Change], failed: Sequence[TableRow]) -> str:
+    """What a person should look at before all else, and why; empty where nothing asks for it."""
+    if worse := next((change for change in changes if change.is_worse), None):
+        return str(worse)
+    row = next(iter(_worst_first(failed)), None)
+    return "" if row is None else _failure(row)
 
 
 def _listed(name: str, title: str, lines: Sequence[str]) -> Markup:
@@ -193,17 +210,21 @@ def _items(lines: Sequence[str]) -> Markup:
 
 
 def _failures(failed: Sequence[TableRow]) -> Markup:
-    ordered = sorted(failed, key=lambda row: (_FAILED.index(row.state), row.lift or 0.0, row.skill, row.model))
-    lines = []
-    for row in ordered:
-        figures = "" if row.lift is None else f", {points(row.lift)} points {_interval(row)}"
-        model = f" on {row.model}" if row.model else ""
-        lines.append(f"{row.skill}{model}: {_KEYS[row.state]}{figures}{_why(row)}")
-    return _listed("failed", "Hurts, or has no verdict", lines)
+    return _listed("failed", "Hurts, or has no verdict", list(map(_failure, _worst_first(failed))))
 
 
-def _interval(row: TableRow) -> str:
-    return "" if row.low is None or row.high is None else f"({points_range(row.low, row.high)})"
+def _worst_first(failed: Sequence[TableRow]) -> list[TableRow]:
+    return sorted(failed, key=lambda row: (_FAILED.index(row.state), row.lift or 0.0, row.skill, row.model))
+
+
+def _failure(row: TableRow) -> str:
+    figures = "" if row.lift is None else f", {points(row.lift)} points {_interval(row, level='95% CI ')}"
+    model = f" on {row.model}" if row.model else ""
+    return f"{row.skill}{model}: {_KEYS[row.state]}{figures}{_why(row)}"
+
+
+def _interval(row: TableRow, *, level: str = "") -> str:
+    return "" if row.low is None or row.high is None else f"({level}{points_range(row.low, row.high)})"
 
 
 def _why(row: TableRow) -> str:
@@ -212,15 +233,21 @@ def _why(row: TableRow) -> str:
 
 def _models(table: SweepTable, past: Sequence[Past]) -> Markup:
     """A line per model: what it came to, and its median lift over the reports."""
-    head = ("model", *(_KEYS[state] for state in SIGNS), "median lift", "before")
+    states = _occurring(row.state for row in table.rows)
+    head = ("model", *(_KEYS[state] for state in states), "median lift", "before")
     rows = []
     for model in table.models:
         mine = [row for row in table.rows if row.model == model]
         counted = Counter(row.state for row in mine)
         lifts = [row.lift for row in mine if row.lift is not None]
         then = [_median(lift for (_, who), (_, lift) in one.states.items() if who == model) for one in past[-3:]]
-        rows.append((model, *(str(counted[state] or "") for state in SIGNS), _median(lifts), ", ".join(then)))
+        rows.append((model, *(str(counted[state] or "") for state in states), _median(lifts), ", ".join(then)))
     return Markup('<section class="card" id="models"><h2>Models</h2>{}</section>').format(_table(head, rows))
+
+
+def _occurring(states: Iterable[RowState]) -> list[RowState]:
+    """Those of the states that there are, the best first."""
+    return sorted(set(states), key=_RANK.__getitem__)
 
 
 def _median(lifts: Iterable[float | None]) -> str:
@@ -240,13 +267,15 @@ def _matrix(table: SweepTable, changes: Mapping[Cell, Change]) -> Markup:
 
     owned = any(one.owner for one in table.about.values())
     head = ("skill", *(("owner",) if owned else ()), *table.models, "spent")
-    rows = []
+    rows, last = [], Counter(skill.rpartition("/")[2] for skill in by_skill)
     for skill in islice(sorted(by_skill, key=worst), MOST_SKILLS):
         about = table.about.get(skill, AboutSkill())
         cells = [_cell(by_skill[skill].get(model), changes.get((skill, model))) for model in table.models]
         spent = paid(about.charged.cost) if about.charged.calls else "nothing"
-        rows.append((skill, *((about.owner,) if owned else ()), *cells, spent))
-    key = ", ".join(f"{SIGNS[state][0]} {words}" for state, words in _KEYS.items())
+        short = skill.rpartition("/")[2]
+        name = Markup('<span title="{}">{}</span>').format(plain(skill), short if last[short] == 1 else skill)
+        rows.append((name, *((about.owner,) if owned else ()), *cells, spent))
+    key = ", ".join(f"{SIGNS[state][0]} {_KEYS[state]}" for state in _occurring(row.state for row in table.rows))
     more = len(by_skill) - MOST_SKILLS
     rest = f" {more:,} more skills are in table.csv." if more > 0 else ""
     return Markup(
@@ -270,11 +299,11 @@ def _cell(row: TableRow | None, change: Change | None) -> Markup:
 def _history(past: Sequence[Past]) -> Markup:
     if not past:
         return Markup("")
-    states = list(SIGNS)
+    states = _occurring(state for one in past for state, _ in one.states.values())
     rows = []
     for one in reversed(past):
         counted = Counter(state for state, _ in one.states.values())
-        rows.append((one.at, *(str(counted[state] or "") for state in states)))
+        rows.append((one.at[:16].replace("T", " "), *(str(counted[state] or "") for state in states)))
     return Markup('<section class="card" id="history"><h2>Earlier reports of this place</h2>{}</section>').format(
         _table(("report", *(_KEYS[state] for state in states)), rows)
     )
@@ -287,7 +316,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str | Markup]]) -> Marku
         texts = (one if isinstance(one, Markup) else plain(one) for one in cells)
         lines.append(
             Markup('<tr><th scope="row">{}</th>{}</tr>').format(
-                first, Markup("").join(Markup("<td>{}</td>").format(text) for text in texts)
+                first if isinstance(first, Markup) else plain(first),
+                Markup("").join(Markup("<td>{}</td>").format(text) for text in texts),
             )
         )
     return Markup(

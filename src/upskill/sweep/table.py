@@ -282,7 +282,7 @@ def _reasons(rows: Iterable[TableRow], state: str) -> str:
 
 
 def chosen(rows: Sequence[TableRow], most: int) -> list[TableRow]:
-    """The rows that matter most, best first: all of them where they are few."""
+    """The rows that matter most, what hurts first, then the best: all of them where they are few."""
     ordered = sorted(rows, key=_order)
     if len(ordered) <= most:
         return ordered
@@ -300,10 +300,10 @@ def chosen(rows: Sequence[TableRow], most: int) -> list[TableRow]:
     return [ordered[number] for number in sorted(taken)]
 
 
-def _order(row: TableRow) -> tuple[int, float, str, str]:
-    """By state, then the surest gain first; of `hurts` the surest loss."""
+def _order(row: TableRow) -> tuple[bool, int, float, str, str]:
+    """What hurts, the surest loss first, then by state and the surest gain."""
     sure = 0.0 if row.low is None or row.high is None else row.high if row.state == "hurts" else -row.low
-    return STATES.index(row.state), sure, row.skill, row.model
+    return row.state != "hurts", STATES.index(row.state), sure, row.skill, row.model
 
 
 def lift_words(row: TableRow) -> str:

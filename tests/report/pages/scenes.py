@@ -1,4 +1,4 @@
-"""Seven scenes that a page must explain at a glance, by the real command: `python -m report.pages.scenes OUT`.
+"""Eight scenes that a page must explain at a glance, by the real command: `python -m report.pages.scenes OUT`.
 
 OUT gets, per scene, the page, what the terminal showed, and screenshots at both widths, light and dark: the full page
 and its first 800 pixels. The project with its run folders is kept there too. Needs bubblewrap and chromium; no model is
@@ -11,12 +11,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import made_teacher
 from forking import Forker
+from made_sweeps import MadeSweep
 from made_teacher import TASK, THINGS, line_for, question_about
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from report.pages.browser import DESK, PHONE, Browser, Look
@@ -40,14 +42,23 @@ class Project:
         self.terminal = ""
         """Everything that was typed and shown."""
         self._forker = forker
+        self._servers = ExitStack()
 
-    def type(self, *words: str, exits: int = 0, **variables: str) -> None:
-        """Type a command. Raises where it does not end as expected."""
+    def serving(self, behave: Behave, *, lists: str) -> str:
+        """The address of a server with this model, until the project is closed."""
+        return self._servers.enter_context(Provider(behave, lists=lists)).url
+
+    def close(self) -> None:
+        self._servers.close()
+
+    def type(self, *words: str, exits: int = 0, **variables: str) -> str:
+        """Type a command; what it printed. Raises where it does not end as expected."""
         variables = {"HOME": str(self.here / "home"), **variables}
         done = self._forker.run(*words, cwd=self.here, **variables)
         self.terminal += f"$ {shlex.join(['upskill', *words])}\n{done.stderr}{done.stdout}\n"
         if done.returncode != exits:
             raise SystemExit(f"{self.here.name}: exit {done.returncode}, not {exits}\n{self.terminal}")
+        return f"{done.stderr}{done.stdout}"
 
     def example(self, name: str) -> str:
         """A copy of an example skill; its folder, as it is typed."""
@@ -105,8 +116,7 @@ def no_verdict(project: Project) -> Path:
         dropped = asked.has_skill and any(question in asked.prompt for question in lost)
         return Behaviour(fault="reset") if dropped else _reader(_cases(project.here / skill))(asked)
 
-    with Provider(behave, lists=STUDENT) as server:
-        project.type("eval", skill, "-m", STUDENT, "--base-url", server.url, exits=3, **HASTY)
+    project.type("eval", skill, "-m", STUDENT, "--base-url", project.serving(behave, lists=STUDENT), exits=3, **HASTY)
     return project.page()
 
 
@@ -150,14 +160,33 @@ def history(project: Project) -> Path:
     """Three versions of a skill, each of which says more."""
     skill = project.example("tarnctl")
     text = (project.here / skill / "SKILL.md").read_text(encoding="utf-8")
-    with Provider(_reader(_cases(project.here / skill)), lists=STUDENT) as server:
-        for facts in (3, 8, 12):
-            known = text.splitlines()[: facts - 12 or None]
-            (project.here / skill / "SKILL.md").write_text("\n".join(known) + "\n", encoding="utf-8")
-            project.type("eval", skill, "-m", STUDENT, "--base-url", server.url)
+    url = project.serving(_reader(_cases(project.here / skill)), lists=STUDENT)
+    for facts in (3, 8, 12):
+        known = text.splitlines()[: facts - 12 or None]
+        (project.here / skill / "SKILL.md").write_text("\n".join(known) + "\n", encoding="utf-8")
+        project.type("eval", skill, "-m", STUDENT, "--base-url", url)
     project.type("runs", "--skill", "tarnctl")
     project.type("report", "--history", "tarnctl", "-o", "history.html")
     return project.here / "history.html"
+
+
+def sweep(project: Project) -> Path:
+    """Four skills on two models, twice: one lost its proof, one hurts, one has no result yet."""
+    rates = {
+        "knots": {"small-4b": (0.1, 0.9), "large-70b": (0.8, 0.8)},
+        "tides": {"small-4b": (0.1, 0.8), "large-70b": (0.2, 0.9)},
+        "lamps": {"small-4b": (0.9, 0.1), "large-70b": (0.5, 0.5)},
+    }
+    weaker = {**rates, "tides": {"small-4b": (0.3, 0.4), "large-70b": (0.2, 0.9)}}
+    for place, found in (("first", rates), ("second", weaker)):
+        made = MadeSweep(project.here / place, students=("small-4b", "large-70b"))
+        for skill, both in found.items():
+            job = made.job(f"registry/{skill}")
+            made.measured(job, both)
+            made.confirmed(job, both)
+        made.job("registry/winches")
+        project.type("sweep", "report", place, "--out", "report")
+    return project.here / "report" / "report.html"
 
 
 SCENES: dict[str, Callable[[Project], Path]] = {
@@ -168,6 +197,7 @@ SCENES: dict[str, Callable[[Project], Path]] = {
     "old-stays": old_version_stays,
     "agents": agents,
     "history": history,
+    "sweep": sweep,
 }
 
 
@@ -182,16 +212,16 @@ def _reader(cases: Sequence[dict[str, Any]]) -> Behave:
 
 
 def _teach(project: Project, teach: Behave, *words: str) -> None:
-    with Provider(teach, lists=TEACHER) as teacher, Provider(made_teacher.student, lists=STUDENT) as student:
-        who = ("-m", TEACHER, "--base-url", teacher.url)
-        whom = ("--eval-model", STUDENT, "--eval-base-url", student.url)
-        project.type("generate", *words, *who, *whom, "--yes")
+    who = ("-m", TEACHER, "--base-url", project.serving(teach, lists=TEACHER))
+    whom = ("--eval-model", STUDENT, "--eval-base-url", project.serving(made_teacher.student, lists=STUDENT))
+    project.type("generate", *words, *who, *whom, "--yes")
 
 
 def make(name: str, out: Path, forker: Forker) -> Path:
     """Play a scene in `OUT/projects/NAME`; what the terminal showed goes to `NAME.txt`. Returns the page."""
     project = Project(out / "projects" / name, forker)
-    page = SCENES[name](project)
+    with closing(project):
+        page = SCENES[name](project)
     (out / f"{name}.txt").write_text(project.terminal, encoding="utf-8")
     return Path(shutil.copy(page, out / f"{name}.html"))
 

@@ -1,6 +1,6 @@
 """Pages of real runs in a real browser: the answer before any scrolling, on a desk and on a phone.
 
-`report.pages.scenes` makes seven; the two here have the most on their first screen.
+`report.pages.scenes` makes eight; two of the three here have the most on their first screen, the third is of a sweep.
 """
 
 from pathlib import Path
@@ -47,3 +47,17 @@ def test_what_happened_and_what_to_do_next_are_seen_without_scrolling(
 @pytest.mark.parametrize(("name", "look"), [("four", Look()), ("generate", Look(width=PHONE, scheme="dark"))])
 def test_no_scene_has_a_serious_finding(name: str, look: Look, pages: dict[str, Path], browser: Browser) -> None:
     assert serious(audit(pages[name], browser=browser, looks=(look,))) == []
+
+
+@pytest.mark.parametrize("look", [Look(), Look(width=PHONE, scheme="dark")])
+def test_the_page_of_a_sweep_says_where_to_look_first(
+    look: Look, tmp_path: Path, forker: Forker, browser: Browser
+) -> None:
+    page = make("sweep", tmp_path, forker)
+    browser.open(page, look)
+    assert browser.run("document.querySelector('h1').innerText") == "2 of 8 results help, 1 hurts; 1 lost its proof"
+    first = browser.run("document.querySelector('.second').innerText")
+    assert first.startswith("Look first at registry/tides on small-4b: was helps (twice), is undecided now.")
+    assert browser.run("document.documentElement.scrollWidth") <= look.width, "nothing is wider than the screen"
+    assert browser.complaints() == []
+    assert serious(audit(page, browser=browser, looks=(look,))) == []

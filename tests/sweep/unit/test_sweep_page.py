@@ -51,17 +51,19 @@ def text_of(page: str) -> str:
 def test_the_worst_comes_first_and_changes_are_said() -> None:
     past = read_history(history_line(BEFORE, at="2026-11-17"))
     shown = text_of(sweep_page(NOW, past=past, problems=["x contradicts itself"], at="2026-11-18"))
-    assert "1 of 4 results help, 1 hurts; 1 became worse" in shown
+    assert "1 of 4 results help, 1 hurts; 1 lost its proof" in shown
+    assert "Look first at a on haiku: was helps (twice), is undecided now." in shown
     said = [
         "x contradicts itself",
-        "a on haiku: helps, twice before, undecided now",
-        "b on corp-4b: hurts, −40 points (−60 to −20)",
+        "a on haiku: was helps (twice), is undecided now",
+        "b on corp-4b: hurts, −40 points (95% CI −60 to −20)",
         "c on haiku: no verdict",
         "Models",
-        "b on haiku: undecided before, helps, twice now",
+        "b on haiku: was undecided, is helps (twice) now",
         "2026-11-17",
     ]
-    assert [shown.index(words) for words in said] == sorted(shown.index(words) for words in said)
+    below = shown[shown.index("would seem to help.") :]
+    assert [below.index(words) for words in said] == sorted(below.index(words) for words in said)
     assert "@team" in shown
     assert "$0.12" in shown
     matrix = shown[shown.index("report before.") :]
@@ -72,7 +74,7 @@ def test_alerts_name_what_became_worse_and_are_silent_about_the_rest() -> None:
     past = read_history(history_line(BEFORE, at="2026-11-17"))
     alert = json.loads(alerts_json(NOW, changes_since(NOW, past), []))
     assert alert["worse"] == [{"skill": "a", "model": "haiku", "before": "confirmed", "now": "undecided"}]
-    assert alert["text"].startswith("1 result became worse; 1 hurts, 1 no verdict")
+    assert alert["text"].startswith("1 lost its proof; 1 hurts, 1 no verdict")
     calm = json.loads(alerts_json(table(row("a", "haiku", "confirmed")), (), []))
     assert (calm["worse"], calm["text"]) == ([], "nothing hurts or lacks a result")
 
