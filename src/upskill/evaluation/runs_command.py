@@ -47,7 +47,7 @@ class _Age(click.ParamType[timedelta]):
         return timedelta(hours=int(found[1]) * _HOURS[found[2]])
 
 
-@click.command("runs")
+@click.command("runs", cls=options.Grouped)
 @click.option(
     "-s",
     "--skill",

@@ -28,7 +28,7 @@ def command() -> None:
     """Check the cases of a skill, or have a teacher write them."""
 
 
-@command.command("check")
+@command.command("check", cls=options.Grouped)
 @click.argument("skill", type=click.Path(path_type=Path))
 @options.CASE_FILE
 @click.option("--probe", is_flag=True, help="Ask each MODEL each case without the skill, at most 5 times.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from upskill.generation.write_for_skill import WritingOrder
 
 
-@click.command("write")
+@click.command("write", cls=options.Grouped)
 @click.argument("skill", type=click.Path(path_type=Path))
 @options.teacher("The model that writes the cases.  [default: the strongest with a key]")
 @options.TEACHER_BASE_URL

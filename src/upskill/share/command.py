@@ -115,7 +115,7 @@ INSTALL_SCHEMA = "upskill.install/1"
 _ACTIONS = {"write": "new", "replace": "replaces the older copy", "keep": "is there already"}
 
 
-@click.command("install")
+@click.command("install", cls=options.Grouped)
 @click.argument("skill", type=click.Path(path_type=Path))
 @click.option(
     "--for",

@@ -90,9 +90,10 @@ class Grouped(click.Command):
 
 _OUTPUT = "Output"
 HEADINGS: dict[str, tuple[str, ...]] = {
+    "Which": ("agents", "user", "undo", "skills", "looks", "show_all", "older_than", "keep", "runs_dir"),
     "Material": ("examples", "sources", "feedback", "description_only", "plan_file"),
     "Models": ("models", "base_url", "judge", "teacher", "teacher_base_url", "test_gen_model"),
-    "Cases": ("case_file", "prompt_file", "write", "counts"),
+    "Cases": ("case_file", "prompt_file", "write", "counts", "replace", "probe"),
     "Design": (
         *(
             "runs",
@@ -119,7 +120,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     ),
     _OUTPUT: (),
 }
-"""The options of the large commands by heading; the others come last."""
+"""The options of commands with many by heading; the others come last."""
 
 
 # What a command works on.

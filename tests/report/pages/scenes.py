@@ -10,7 +10,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +30,7 @@ FOUR = {"tiny": (0.0, 0.9), "small": (0.05, 0.45), "medium": (0.4, 0.5), "large"
 """Students by name: how often they pass without the skill, and with it."""
 STUDENT, TEACHER = "student-4b", "teacher-70b"
 """Invented, so that nobody takes a scene for a result of a real model."""
+NO_VARIABLES: Mapping[str, str] = {}
 HASTY = {"UPSKILL_MAX_RETRIES": "0", "UPSKILL_MAX_RETRY_WAIT_SECONDS": "1"}
 
 
@@ -51,10 +52,9 @@ class Project:
     def close(self) -> None:
         self._servers.close()
 
-    def type(self, *words: str, exits: int = 0, **variables: str) -> str:
+    def type(self, *words: str, exits: int = 0, variables: Mapping[str, str] = NO_VARIABLES) -> str:
         """Type a command; what it printed. Raises where it does not end as expected."""
-        variables = {"HOME": str(self.here / "home"), **variables}
-        done = self._forker.run(*words, cwd=self.here, **variables)
+        done = self._forker.run(*words, cwd=self.here, **{"HOME": str(self.here / "home"), **variables})
         self.terminal += f"$ {shlex.join(['upskill', *words])}\n{done.stderr}{done.stdout}\n"
         if done.returncode != exits:
             raise SystemExit(f"{self.here.name}: exit {done.returncode}, not {exits}\n{self.terminal}")
@@ -116,7 +116,9 @@ def no_verdict(project: Project) -> Path:
         dropped = asked.has_skill and any(question in asked.prompt for question in lost)
         return Behaviour(fault="reset") if dropped else _reader(_cases(project.here / skill))(asked)
 
-    project.type("eval", skill, "-m", STUDENT, "--base-url", project.serving(behave, lists=STUDENT), exits=3, **HASTY)
+    project.type(
+        "eval", skill, "-m", STUDENT, "--base-url", project.serving(behave, lists=STUDENT), exits=3, variables=HASTY
+    )
     return project.page()
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from forking import Forker
-from report.pages.scenes import SCENES, TEACHER, Project, Provider
+from provider import Provider
+from report.pages.scenes import SCENES, TEACHER, Project
 
 QUICK = ("one", "no-verdict")
 COMMAND = re.compile(r"((?:UPSKILL_\w+=\S+ )*upskill (?:eval|generate|cases) [^<\n]+)")
@@ -53,7 +54,7 @@ def test_the_next_command_of_a_scene(name: str, tmp_path: Path, forker: Forker) 
         words, variables = _command(project, page)
         if words[0] != "eval":
             # It would ask a teacher: who that is, and what it takes, is said before.
-            said = project.type(*words, "--dry-run", "-m", TEACHER, "--base-url", teacher.url, **variables)
+            said = project.type(*words, "--dry-run", "-m", TEACHER, "--base-url", teacher.url, variables=variables)
             assert TEACHER in said
             assert any("skills/" in word for word in words)
             assert teacher.requests == []
@@ -62,7 +63,7 @@ def test_the_next_command_of_a_scene(name: str, tmp_path: Path, forker: Forker) 
             _type_history(project, words)
             return
         before = _newest(project)
-        project.type(*words, exits=ENDS[name], **variables)
+        project.type(*words, exits=ENDS[name], variables=variables)
         if (after := _newest(project)) == before:
             last = project.terminal[project.terminal.rindex("$ upskill ") :]
             assert "recorded" in last or "from the cache" in last or "same as" in last, last

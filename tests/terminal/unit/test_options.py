@@ -66,3 +66,10 @@ def test_fresh_turns_the_store_off_and_says_nothing_otherwise() -> None:
     command = import_module("upskill.evaluation.command").command
     assert command.make_context("eval", ["skill", "--fresh"]).params["store"] is False
     assert command.make_context("eval", ["skill"]).params["store"] is None
+
+
+@pytest.mark.parametrize("command", _commands(), ids=lambda command: str(command.name))
+def test_many_options_stand_under_headings(command: click.Command) -> None:
+    context = click.Context(command)
+    shown = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.hidden]
+    assert len(shown) <= 7 or "Options:" not in command.get_help(context)
