@@ -9,3 +9,6 @@ class NotedLines(Progress):
 
     def note(self, line: str) -> None:
         self.lines.append(line)
+
+    def step(self, what: str, done: int, of: int | None) -> None:
+        self.lines.append(what)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.core.nouns.text import count
+from upskill.core.nouns.text import count, size_words
 from upskill.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from upskill.evaluation.output import show_result
 from upskill.report.formats import FORMATS
@@ -191,7 +191,9 @@ def _prune(
         print_json(result)
     else:
         would = "would remove" if dry_run else "removed"
-        print_lines(f"{would} {len(plan.going)} of {len(runs)} runs, {_size(plan.bytes)}{'' if dry_run else ' freed'}")
+        print_lines(
+            f"{would} {len(plan.going)} of {len(runs)} runs, {size_words(plan.bytes)}{'' if dry_run else ' freed'}"
+        )
     for problem in plan.problems:
         print_lines(f"error: {problem}", err=True)
     return EXIT_FAILED if plan.problems else EXIT_DONE
@@ -211,17 +213,13 @@ def _ask(plan: "PrunePlan", *, yes: bool) -> None:
     """Ask the person on stderr. Raises where there is no terminal."""
     if yes:
         return
-    question = f"Remove {count(len(plan.going), 'run')}, {_size(plan.bytes)}?"
+    question = f"Remove {count(len(plan.going), 'run')}, {size_words(plan.bytes)}?"
     if not is_interactive():
         raise UsageError(
             "nothing was removed: there is no terminal to confirm on", hint="add --yes to remove without confirmation"
         )
     if not confirm(question):
         raise UsageError("nothing was removed")
-
-
-def _size(bytes: int) -> str:
-    return f"{bytes / 1_000_000:,.1f} MB" if bytes >= 100_000 else f"{bytes / 1_000:,.1f} kB"
 
 
 @click.command("regrade")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from upskill.core.nouns.text import count
+from upskill.core.nouns.text import count, size_words
 from upskill.core.progress import SILENT, Progress
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
@@ -20,6 +20,8 @@ from upskill.traces.trace import TraceSource, TraceSummary
 MOST_FILES = 5_000
 _RECENT_SECONDS = 60
 _TRIED = 20
+_LARGE = 1_000_000
+"""Bytes of a file that takes a person's time, and is named before it is read."""
 _CHUNK = 2**20
 _MOST_PIPED = 4_000_000_000
 
@@ -131,6 +133,8 @@ class _Source:
 
     def read_file(self, path: Path, *, name: str, called: str | None = None) -> None:
         """Read all traces of one file. `called` names it in errors where its path means nothing to a person."""
+        if path.is_file() and (size := path.stat().st_size) >= _LARGE:
+            self._progress.step(f"reading {called or name}, {size_words(size)}", 0, None)
         try:
             reading = read_traces(path, clean=self._redactor.clean)
             if reading.recorder == TEXT:

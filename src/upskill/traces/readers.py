@@ -4,6 +4,7 @@ Text of no known recorder has no steps. What lies beside a recording and belongs
 """
 
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -95,6 +96,11 @@ OTHER_FILES = {
 }
 
 
+_SAMPLED = 65_536
+_ENCODED = re.compile(r"(?<![^\s])[A-Za-z0-9+/=_-]{60,}\s*")
+"""As base64 and hexadecimal digits are written, in lines or in one."""
+
+
 def detect(recording: Recording) -> str:
     """The name of the format. Refuses what is empty, binary, or JSON of no known format."""
     path = recording.path
@@ -110,7 +116,24 @@ def detect(recording: Recording) -> str:
         return _in_json(recording, opening)
     if b"\x00" in opening[:4_000]:
         raise UsageError(f"{path}: is neither text nor a session of a known format")
+    _require_words(recording, opening)
     return TEXT
+
+
+def _require_words(recording: Recording, opening: bytes) -> None:
+    """Refuse a text whose beginning has none: bytes that are no UTF-8, or data that is written in letters."""
+    sample = opening
+    for _, line in recording.numbered():
+        if len(sample) >= _SAMPLED:
+            break
+        sample += line
+    text = sample[:_SAMPLED].decode("utf-8", "replace")
+    if text.count("\ufffd") > len(text) / 20:
+        raise UsageError(
+            f"{recording.path}: is not UTF-8 text: binary data, or another encoding", hint="save it as UTF-8"
+        )
+    if sum(map(len, _ENCODED.findall(text))) > 0.9 * len(text):
+        raise UsageError(f"{recording.path}: has no words, it looks like encoded data", hint="decode it first")
 
 
 def _in_archive(path: Path) -> str:

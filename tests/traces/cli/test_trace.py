@@ -1,7 +1,9 @@
 """`upskill trace`: what a person sees, what a program gets, what is refused and how."""
 
+import base64
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -11,7 +13,9 @@ from typing import Any
 import pytest
 
 from forking import COMMAND
+from noted_progress import NotedLines
 from typed import Upskill
+from upskill.traces.read_trace import read_trace
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "traces"
 SESSION = SAMPLES / "claude-code" / "session.jsonl"
@@ -272,3 +276,38 @@ def test_opencode_is_asked_for_its_sessions(upskill: Upskill, here: Path, home: 
     broken = upskill("trace", "last", PATH=f"{tools}:/usr/bin:/bin")
     assert broken.returncode == 3
     assert "opencode export ses_mine > session.json" in broken.stderr
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (random.Random(1).randbytes(200_000).replace(b"\0", b"\1"), "is not UTF-8 text: binary data"),
+        ("Grüße, schöne Lüfte über Äckern und Flüssen. ".encode("utf-16-le") * 300, "neither text nor a session"),
+        ("Äußerst süße Früchte für müde Öfen. ".encode("latin-1") * 3_000, "is not UTF-8 text"),
+        (base64.b64encode(random.Random(2).randbytes(150_000)), "has no words, it looks like encoded data"),
+        (base64.encodebytes(random.Random(3).randbytes(150_000)), "has no words, it looks like encoded data"),
+        (random.Random(4).randbytes(50_000).hex().encode(), "has no words, it looks like encoded data"),
+    ],
+    ids=["noise", "utf-16", "latin-1", "base64", "lines-of-base64", "hexadecimal"],
+)
+def test_noise_is_refused_at_once(data: bytes, words: str, upskill: Upskill, here: Path) -> None:
+    (here / "notes.md").write_bytes(data)
+    done = upskill("trace", "notes.md")
+    assert done.returncode == 2, done.stdout
+    assert words in done.stderr
+
+
+def test_text_without_spaces_or_with_a_key_in_it_is_text(upskill: Upskill, here: Path) -> None:
+    (here / "notes.md").write_text("# 手順\n\n" + "潮位計は毎朝六時に読み取る。値は帳面に写す。" * 400)
+    assert upskill("trace", "notes.md").returncode == 0
+    (here / "notes.md").write_text(
+        "# Keys\n\nThe public one:\n\n" + base64.b64encode(bytes(range(250))).decode() + "\n" + "It is old. " * 20
+    )
+    assert upskill("trace", "notes.md").returncode == 0
+
+
+def test_a_large_file_is_named_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("The gauge is read at six. " * 60_000)
+    said = NotedLines()
+    read_trace(str(tmp_path / "notes.md"), folder=tmp_path, environment={}, now=0.0, progress=said)
+    assert said.lines[0] == "reading notes.md, 1.6 MB"

@@ -37,6 +37,11 @@ HIDDEN = re.compile(
 """Characters that nobody sees."""
 
 
+def size_words(bytes: int) -> str:
+    """How large a file is."""
+    return f"{bytes / 1_000_000:,.1f} MB" if bytes >= 100_000 else f"{bytes / 1_000:,.1f} kB"
+
+
 def count(number: int, one: str, many: str | None = None) -> str:
     """`1 call`, `1,200 calls`, `2 fixes`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
