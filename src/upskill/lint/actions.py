@@ -270,3 +270,17 @@ def _sets_values(hit: Hit, files: Sequence[FileText]) -> bool:
     return hit.text.count(">>") == len(appended) > 0 and all(
         not line or line.startswith("#") or EXPRESSIONS["plain_value"].fullmatch(line) for line in lines
     )
+
+
+_CONFIG_FILE = re.compile(r"(?<=\s)-[a-zA-Z]{0,4}K")
+
+
+def safeguards_off(files: Sequence[FileText]) -> Iterator[Hit]:
+    """What turns off a safeguard. Patterns see small letters only, and `curl -K FILE` reads a file: it is not `-k`."""
+    patterns = PATTERNS["safeguard-off"]
+    lines = {file.path: file.raw.split("\n") for file in files}
+    for hit in finder(patterns)(files):
+        written = "".join(lines[hit.file][hit.line - 1 : hit.line])
+        without = _CONFIG_FILE.sub("", written)
+        if without == written or any(pattern.expression.search(without.lower()) for pattern in patterns):
+            yield hit

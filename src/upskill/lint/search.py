@@ -133,6 +133,7 @@ _SEARCHES: dict[str, Find] = {
     "sends-out": actions.uploads,
     "network-call": actions.network_calls,
     "start-up-file": actions.start_up_files,
+    "safeguard-off": actions.safeguards_off,
     "name-squatting": disguise.imitations,
     "disguised-address": disguise.disguised,
     "secret": _secrets,
