@@ -4,7 +4,7 @@ failed, measure the revision, keep the better.
 Learn cases are for choosing, and any number of tries on them is free: nothing is claimed from them. What is claimed
 comes from held-out cases, tested once, in `proof`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -154,20 +154,24 @@ def standing(best: Attempt, attempts: Sequence[Attempt], cases: Sequence[Case]) 
     if forms:
         others = [f"{one.share} as {one.presentation}" for one in (attempts[0], *forms) if one is not best]
         parts.append(f"The same content passed {', '.join(others)}. The form of this one, {best.presentation}, stays.")
-    lines = {case.id: f"- {shortened(' '.join(case.prompt.split()), _MOST_TASK)}" for case in cases}
     told = [" ".join(parts)]
     if best.edits and best.revises is not None:
-        before = attempts[best.revises - 1].passed
-        for word, now in (("mended", True), ("broke", False)):
-            moved = [key for key, passes in best.passed.items() if passes is now and before.get(key) is not now]
-            if moved:
-                told.append(f"Its last revision {word}:\n\n{_task_list(moved, lines)}")
+        told += _moved("Its last revision", attempts[best.revises - 1], best, cases)
     if passing := [key for key, passes in best.passed.items() if passes]:
-        told.append(f"These pass; what they need must stay:\n\n{_task_list(passing, lines)}")
+        told.append(f"These pass; what they need must stay:\n\n{_task_list(passing, cases)}")
     return "# How the skill does\n\n" + "\n\n".join(told) + "\n\n"
 
 
-def _task_list(keys: Sequence[tuple[str, str]], lines: Mapping[str, str]) -> str:
+def _moved(what: str, before: Attempt, after: Attempt, cases: Sequence[Case]) -> Iterator[str]:
+    """Which tasks a revision mended, and which it broke."""
+    for word, now in (("mended", True), ("broke", False)):
+        moved = [key for key, passes in after.passed.items() if passes is now and before.passed.get(key) is not now]
+        if moved:
+            yield f"{what} {word}:\n\n{_task_list(moved, cases)}"
+
+
+def _task_list(keys: Sequence[tuple[str, str]], cases: Sequence[Case]) -> str:
+    lines = {case.id: f"- {shortened(' '.join(case.prompt.split()), _MOST_TASK)}" for case in cases}
     tasks = list(dict.fromkeys(lines[case_id] for _, case_id in keys if case_id in lines))
     return quoted("\n".join(tasks[:MOST_PASSING]))
 
@@ -345,7 +349,9 @@ class _Loop:
         before = self.best if self.attempts else attempt
         self.note(attempt)
         if self.best is before and edits:
-            self.tried.append(FailedEdits(edits=edits, outcome=f"{attempt.share} passed instead of {before.share}"))
+            moved = "\n\n".join(_moved("It", before, attempt, self.cases))
+            outcome = f"{attempt.share} passed instead of {before.share}"
+            self.tried.append(FailedEdits(edits=edits, outcome=outcome, moved=moved))
         elif self.best is not before:
             self.tried.clear()
         return attempt

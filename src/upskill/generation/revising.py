@@ -127,6 +127,8 @@ class FailedEdits:
     edits: tuple[Edit, ...]
     outcome: str
     """How they did, in words: `6 of 10 instead of 7 of 10`."""
+    moved: str = ""
+    """Which tasks they mended and broke, in words; empty where none changed."""
 
 
 class Revise(Protocol):
@@ -300,8 +302,11 @@ def _tried(tried: Sequence[FailedEdits]) -> str:
     parts = []
     for number, one in enumerate(tried, start=1):
         edits = "\n".join(f"- {edit}: {' '.join((edit.text or '(deleted)').split())[:400]}" for edit in one.edits)
-        parts.append(f"## Try {number}: {one.outcome}\n\n{quoted(edits)}")
-    told = "These edits of the same skill were measured and were no better. Do not give them again.\n\n"
+        parts.append("\n\n".join(filter(None, (f"## Try {number}: {one.outcome}", quoted(edits), one.moved))))
+    told = (
+        "These edits of the same skill were measured and were no better. Do not give the same set again; one of them "
+        "alone may come back.\n\n"
+    )
     return f"# What was tried\n\n{told}" + "\n\n".join(parts) + "\n\n"
 
 

@@ -62,6 +62,8 @@ def test_revises_at_most_three_times_and_keeps_the_best() -> None:
     assert [attempt.revises for attempt in refined.attempts] == [None, 1, 2, 2]
     shown = [question.messages[0].text for question in teacher.asked]
     assert "4 of 10 passed instead of 5 of 10" in shown[2]
+    broke = shown[2].partition("It broke:")[2].partition("# The skill")[0]
+    assert [case.prompt in broke for case in LEARN] == [number == 4 for number in range(10)]
     # The teacher is told how the skill does, what the last revision moved, and what must stay.
     assert shown[0].startswith("# How the skill does\n\n2 of 10 practice tasks pass with this skill.\n\nThese pass;")
     assert "Its last revision mended:" not in shown[0]

@@ -151,13 +151,16 @@ def test_secret_never_gets_into_a_revision() -> None:
 
 def test_what_was_tried_in_vain_is_told() -> None:
     tried = FailedEdits(
-        edits=(Edit(file="SKILL.md", action="insert", text="Look twice."),), outcome="3 of 10 instead of 4"
+        edits=(Edit(file="SKILL.md", action="insert", text="Look twice."),),
+        outcome="3 of 10 instead of 4",
+        moved="It broke:\n\n- the tide",
     )
     teacher = Teacher(says(RIGHT))
     revise(DRAFT, [FAILURE], [], teacher, tried=[tried], wish="Mind the lamp.")
     told = teacher.asked[0].messages[0].text
     assert "3 of 10 instead of 4" in told
     assert "Look twice." in told
+    assert "It broke:\n\n- the tide\n" in told
     assert "Mind the lamp." in told
 
 
