@@ -32,7 +32,8 @@ _HERE = {"UPSKILL_REPORT": "false", "UPSKILL_SKILLS_DIR": "skills"}
 def generate_command(words: Sequence[str], student: RecordedStudent) -> list[str]:
     """The whole command, for a folder in which the material lies; questions are handed off in `handoff`."""
     variables = [word for word in words if word.startswith("UPSKILL_")]
-    return ["env", *variables, COMMAND, "generate", *words[len(variables) :], *_who(student)]
+    others = [word for word in words if not word.startswith("UPSKILL_")]
+    return ["env", *variables, COMMAND, "generate", *others, *_who(student)]
 
 
 def _who(student: RecordedStudent) -> list[str]:
