@@ -12,16 +12,10 @@ ROOT = Path(__file__).parents[2]
 RECORDINGS = {
     f"{path.parent.parent.name}-{path.parent.name}": path.parent
     for path in sorted(ROOT.glob("gallery/recorded/*/*/expected.json"))
-} | {path.parent.name: path.parent for path in sorted(Path(__file__).parent.glob("*/expected.json"))}
+}
 
 
-LONG = ("howto",)
-"""It takes half a minute and takes the same way as the others; `make full` plays it back."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.full if name in LONG else ()) for name in RECORDINGS]
-)
+@pytest.mark.parametrize("name", RECORDINGS)
 def test_a_recorded_teaching_ends_with_the_same_verdict(name: str, tmp_path: Path) -> None:
     recording = RECORDINGS[name]
     expected = json.loads((recording / "expected.json").read_text(encoding="utf-8"))
@@ -32,4 +26,4 @@ def test_a_recorded_teaching_ends_with_the_same_verdict(name: str, tmp_path: Pat
 
 
 def test_there_is_something_to_play_back() -> None:
-    assert RECORDINGS.keys() - set(LONG)
+    assert RECORDINGS

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from shlex import quote
 from statistics import median
 from typing import Any
 
@@ -39,8 +40,8 @@ _RANK = {state: rank for rank, state in enumerate(SIGNS)}
 _FAILED: tuple[RowState, ...] = ("hurts", "invalid", "not reached")
 _HELPS: tuple[RowState, ...] = ("confirmed", "found once")
 _KEYS: dict[RowState, str] = {
-    "confirmed": "helps (twice)",
-    "found once": "helps (once)",
+    "confirmed": "helps (shown twice)",
+    "found once": "helps (shown once)",
     "cheaper": "cheaper",
     "no difference": "no difference",
     "undecided": "undecided",
@@ -76,7 +77,7 @@ class Change:
         return lost or (self.row.state == "hurts" and self.before != "hurts")
 
     def __str__(self) -> str:
-        return f"{self.row.skill} on {self.row.model}: was {_KEYS[self.before]}, is {_KEYS[self.row.state]} now"
+        return f"{self.row.skill} on {self.row.model}: {_KEYS[self.row.state]} now; before: {_KEYS[self.before]}"
 
 
 def history_line(table: SweepTable, *, at: str) -> str:
@@ -136,21 +137,21 @@ def alerts_json(table: SweepTable, changes: Sequence[Change], problems: Sequence
 
 
 def _became(worse: Sequence[Change]) -> str:
-    """How many lost their proof, and how many hurt that did not; empty where none."""
+    """How many are no longer shown to help, and how many hurt that did not; empty where none."""
     lost = sum(change.before in _HELPS for change in worse)
     others = len(worse) - lost
-    proofs = f"{lost} lost {'its' if lost == 1 else 'their'} proof" if lost else ""
+    unproven = f"{lost} no longer shown to help" if lost else ""
     hurting = f"{others} did not hurt before" if others else ""
-    return ", ".join(filter(None, (proofs, hurting)))
+    return ", ".join(filter(None, (unproven, hurting)))
 
 
-def sweep_page(table: SweepTable, *, past: Sequence[Past], problems: Sequence[str], at: str) -> str:
-    """The whole page."""
+def sweep_page(table: SweepTable, *, past: Sequence[Past], problems: Sequence[str], at: str, place: str) -> str:
+    """The whole page. `place` is where the sweep is, as it is typed."""
     changes = changes_since(table, past)
     failed = [row for row in table.rows if row.state in _FAILED]
     body = Markup("").join(
         (
-            _headline(table, changes, failed, at),
+            _headline(table, changes, failed, at, place),
             _listed("attention", "These contradict their answers", problems),
             _listed("worse", "Became worse", [str(one) for one in changes if one.is_worse]),
             _failures(failed),
@@ -166,7 +167,7 @@ def sweep_page(table: SweepTable, *, past: Sequence[Past], problems: Sequence[st
     return shell("Sweep", body, script=False)
 
 
-def _headline(table: SweepTable, changes: Sequence[Change], failed: Sequence[TableRow], at: str) -> Markup:
+def _headline(table: SweepTable, changes: Sequence[Change], failed: Sequence[TableRow], at: str, place: str) -> Markup:
     helps = sum(row.state in _HELPS for row in table.rows)
     hurts = sum(row.state == "hurts" for row in table.rows)
     title = f"{helps} of {count(len(table.rows), 'result')} help, {hurts} {'hurts' if hurts == 1 else 'hurt'}"
@@ -176,13 +177,22 @@ def _headline(table: SweepTable, changes: Sequence[Change], failed: Sequence[Tab
     second += f"{count(missing, 'result')} without a verdict. " if missing else ""
     second += (
         f"{table.evaluations_done} of {table.evaluations} evaluations are done; spent {paid(table.charged.cost)}, "
-        f"{table.charged.calls:,} calls. By chance about {table.false_by_chance:.1f} of the tested would seem to help."
+        f"{table.charged.calls:,} calls. If no skill helped, about {table.false_by_chance:.1f} results would seem to."
     )
     scope = f"{count(table.skills, 'skill')} × {count(len(table.models), 'model')}"
     return Markup(
         '<header><p class="line"><span>{}</span><span>sweep</span><span>{}</span></p><h1>{}</h1>'
-        '<p class="second">{}</p></header><main>'
-    ).format(scope, at, title, second)
+        '<p class="second">{}</p>{}</header><main>'
+    ).format(scope, at, title, second, _next(table, place))
+
+
+def _next(table: SweepTable, place: str) -> Markup:
+    """The command that finishes the sweep; nothing where it is done."""
+    if table.evaluations_done >= table.evaluations:
+        return Markup("")
+    return Markup('<p class="second">Next: finish the sweep: <code>upskill sweep run {}</code></p>').format(
+        plain(quote(place))
+    )
 
 
 def _first(changes: Sequence[Change], failed: Sequence[TableRow]) -> str:
@@ -234,7 +244,7 @@ def _why(row: TableRow) -> str:
 def _models(table: SweepTable, past: Sequence[Past]) -> Markup:
     """A line per model: what it came to, and its median lift over the reports."""
     states = _occurring(row.state for row in table.rows)
-    head = ("model", *(_KEYS[state] for state in states), "median lift", "before")
+    head = ("model", *(_KEYS[state] for state in states), "median lift", "in earlier reports")
     rows = []
     for model in table.models:
         mine = [row for row in table.rows if row.model == model]
@@ -280,7 +290,7 @@ def _matrix(table: SweepTable, changes: Mapping[Cell, Change]) -> Markup:
     rest = f" {more:,} more skills are in table.csv." if more > 0 else ""
     return Markup(
         '<section class="card" id="matrix"><h2>Skills</h2><p class="muted">What needs a look first. Lift in points '
-        "(95% CI): {}. * is another state than in the report before.{}</p>{}</section>"
+        "(95% CI): {}. *: changed since the report before.{}</p>{}</section>"
     ).format(key, rest, _table(head, rows))
 
 

@@ -75,7 +75,7 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
         (scratch / "table.csv").write_text(table_csv(table), encoding="utf-8", newline="")
         (scratch / "report.md").write_text(table_markdown(table, problems), encoding="utf-8")
         history = target.read("report/history.jsonl" if out is None else "history.jsonl") or b""
-        for name, text in _pages(table, problems, history).items():
+        for name, text in _pages(table, problems, history, place).items():
             (scratch / name).write_text(text, encoding="utf-8")
         for name in FILES:
             target.upload(f"report/{name}" if out is None else name, scratch / name)
@@ -89,14 +89,14 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
     )
 
 
-def _pages(table: SweepTable, problems: Sequence[str], history: bytes) -> dict[str, str]:
+def _pages(table: SweepTable, problems: Sequence[str], history: bytes, place: str) -> dict[str, str]:
     """The page, what to be told of, and the history with this report; a report like the last one adds no line."""
     earlier = history.decode("utf-8", "replace")
     past, line = read_history(earlier), history_line(table, at=now())
     if past and past[-1].states == read_history(line)[0].states:
         past, line = past[:-1], ""
     return {
-        "report.html": sweep_page(table, past=past, problems=problems, at=now()[:10]),
+        "report.html": sweep_page(table, past=past, problems=problems, at=now()[:10], place=place),
         "alerts.json": alerts_json(table, changes_since(table, past), problems),
         "history.jsonl": "".join([*earlier.splitlines(keepends=True)[-MOST_REPORTS:], line]),
     }

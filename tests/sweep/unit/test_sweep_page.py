@@ -50,20 +50,21 @@ def text_of(page: str) -> str:
 
 def test_the_worst_comes_first_and_changes_are_said() -> None:
     past = read_history(history_line(BEFORE, at="2026-11-17"))
-    shown = text_of(sweep_page(NOW, past=past, problems=["x contradicts itself"], at="2026-11-18"))
-    assert "1 of 4 results help, 1 hurts; 1 lost its proof" in shown
-    assert "Look first at a on haiku: was helps (twice), is undecided now." in shown
+    shown = text_of(sweep_page(NOW, past=past, problems=["x contradicts itself"], at="2026-11-18", place="a sweep"))
+    assert "1 of 4 results help, 1 hurts; 1 no longer shown to help" in shown
+    assert "Look first at a on haiku: undecided now; before: helps (shown twice)." in shown
     said = [
         "x contradicts itself",
-        "a on haiku: was helps (twice), is undecided now",
+        "a on haiku: undecided now; before: helps (shown twice)",
         "b on corp-4b: hurts, −40 points (95% CI −60 to −20)",
         "c on haiku: no verdict",
         "Models",
-        "b on haiku: was undecided, is helps (twice) now",
+        "b on haiku: helps (shown twice) now; before: undecided",
         "2026-11-17",
     ]
-    below = shown[shown.index("would seem to help.") :]
+    below = shown[shown.index("results would seem to.") :]
     assert [below.index(words) for words in said] == sorted(below.index(words) for words in said)
+    assert "upskill sweep run" not in shown, "nothing is left to be run"
     assert "@team" in shown
     assert "$0.12" in shown
     matrix = shown[shown.index("report before.") :]
@@ -74,7 +75,7 @@ def test_alerts_name_what_became_worse_and_are_silent_about_the_rest() -> None:
     past = read_history(history_line(BEFORE, at="2026-11-17"))
     alert = json.loads(alerts_json(NOW, changes_since(NOW, past), []))
     assert alert["worse"] == [{"skill": "a", "model": "haiku", "before": "confirmed", "now": "undecided"}]
-    assert alert["text"].startswith("1 lost its proof; 1 hurts, 1 no verdict")
+    assert alert["text"].startswith("1 no longer shown to help; 1 hurts, 1 no verdict")
     calm = json.loads(alerts_json(table(row("a", "haiku", "confirmed")), (), []))
     assert (calm["worse"], calm["text"]) == ([], "nothing hurts or lacks a result")
 
@@ -87,7 +88,7 @@ def test_a_history_of_a_stranger_is_read_as_far_as_it_can_be(line: str) -> None:
 def test_foreign_text_is_text_and_many_skills_stay_small() -> None:
     evil = "<script>alert(1)</script>"
     rows = [row(f"{evil}{number}", model, "confirmed") for number in range(1_200) for model in MODELS]
-    page = sweep_page(table(*rows, owner=evil), past=[], problems=[evil], at="2026-11-18")
+    page = sweep_page(table(*rows, owner=evil), past=[], problems=[evil], at="2026-11-18", place="a sweep")
     assert "<script" not in page
     assert f"{1_200 - MOST_SKILLS} more skills are in table.csv" in page
     assert len(page) < 5_000_000

@@ -64,7 +64,7 @@ def shown(found: SweepTable, *, width: int = 120, folder: str = "sweep/report", 
     return raw.getvalue().decode(encoding).splitlines()
 
 
-def test_a_short_table_is_shown_whole_best_first() -> None:
+def test_a_short_table_is_shown_whole_what_hurts_first_then_the_best() -> None:
     lines = shown(
         table(row(3, "hurts"), row(2), row(1, "not reached", why="not started"), row(0, "found once", why="w"))
     )
@@ -75,13 +75,13 @@ def test_a_short_table_is_shown_whole_best_first() -> None:
     assert lines[2] == "Charged: 1,200 calls ($3.00)."
     at = lines.index(next(line for line in lines if line.startswith("skill ")))
     assert [line.split()[0] for line in lines[at + 1 : -1]] == [
+        "skill-00003",
         "skill-00002",
         "skill-00000",
-        "skill-00003",
         "skill-00001",
     ]
-    assert lines[at + 1].endswith("confirmed")
-    assert lines[at + 2].endswith("found once: w")
+    assert lines[at + 2].endswith("confirmed")
+    assert lines[at + 3].endswith("found once: w")
     assert lines[-1] == "Written to sweep/report"
 
 
