@@ -278,9 +278,7 @@ MOST_PIECES = 12
 LEAST_FAMILIES = 2
 
 _KIND = one_of(*get_args(FactKind))
-_ENTRY = object_of(
-    ("id", "text", "kind", "place", "family"), id=TEXT, text=TEXT, answer=TEXT, kind=_KIND, place=TEXT, family=TEXT
-)
+_ENTRY = object_of(id=TEXT, text=TEXT, answer=TEXT, kind=_KIND, place=TEXT, family=TEXT)
 SCHEMA = object_of(facts=list_of(_ENTRY))
 _NO_PLACE = "an empty text, since there is no material: list what you are certain of"
 _PLACE = (
@@ -412,7 +410,7 @@ def _answered(item: Mapping[str, Any], taken: Set[str], known: KnownCitations, c
     name = name if name not in taken else next(other for other in numbers if other not in taken)
     family = slug(item["family"], MOST_FAMILY_CHARACTERS) or name
     place = "; ".join(known.named_in(item["place"].split(";")))
-    answer = clean(without_hidden(item.get("answer", ""))).strip()[:MOST_FACT]
+    answer = clean(without_hidden(item["answer"])).strip()[:MOST_FACT]
     return Fact(id=name, text=text, kind=item["kind"], place=place, family=family, answer=answer)
 
 
