@@ -94,6 +94,15 @@ def run(student: Behave, *, window: int | None = None, **others: object) -> tupl
         return generate(ORDER, settings=settings(teaches, learns, store=False, **others), progress=noted), noted
 
 
+def test_passages_of_a_recorded_session_stop_nothing(here: Path) -> None:
+    session = Path(__file__).parents[3] / "examples" / "traces" / "session.jsonl"
+    order = replace(ORDER, sources=(str(session),))
+    with Provider(TEACHER) as teaches, Provider(cannot_copy) as learns:
+        made = generate(order, settings=settings(teaches, learns, store=False))
+    assert [one.ceiling for one in made.aptitude] == [0.0]
+    assert teaches.requests, "a draft was asked for"
+
+
 def test_a_student_that_cannot_copy_is_stopped_before_drafting_in_one_line(here: Path) -> None:
     trained = False
     with (

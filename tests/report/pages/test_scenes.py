@@ -55,7 +55,10 @@ def test_the_page_of_a_sweep_says_where_to_look_first(
 ) -> None:
     page = make("sweep", tmp_path, forker)
     browser.open(page, look)
-    assert browser.run("document.querySelector('h1').innerText") == "2 of 8 results help, 1 hurts; 1 no longer shown to help"
+    assert (
+        browser.run("document.querySelector('h1').innerText")
+        == "2 of 8 results help, 1 hurts; 1 no longer shown to help"
+    )
     first = browser.run("document.querySelector('.second').innerText")
     assert first.startswith("Look first at registry/tides on small-4b: undecided now; before: helps (shown twice).")
     said = browser.run("document.querySelector('header').innerText")
