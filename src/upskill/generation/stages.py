@@ -246,7 +246,7 @@ def _aptitude(state: Teaching, cases: Sequence[Case], measure: StageMeasurer) ->
     for line in aptitude_lines(found):
         state.progress.note(line)
     state.ended("aptitude")
-    # A passage of a recorded session is raw output with lines cut: what a model makes of that is no ceiling for a skill.
+    # A passage of a recorded session is raw output with lines cut: what a model makes of it is no ceiling for a skill.
     if not state.inputs.settings.values.anyway and state.inputs.material.digest is None:
         require_prospect(found, state.folder.path)
 
