@@ -1,9 +1,8 @@
 """A teaching that was recorded: made by `benchmarks/record_teaching.py`, played back by `tests/recorded_teaching`.
 
-The folder of a recording:
+The folder of a recording; `material/` beside it is what it was taught from:
 
     command.json      variables, then the words after `upskill generate`, without who teaches and who learns
-    material/         what it was taught from, as it was then
     cases/, skill/    the teachers' answers, in the order in which they were asked: `001-plan.json`, `004-draft.json`
     student.jsonl     what the student's server answered (`recorded_student.py`)
     expected.json     verdict, rates and interval
@@ -124,8 +123,9 @@ def keep_run(folder: Path, recording: Path) -> None:
 
 def replay(recording: Path, folder: Path) -> dict[str, Any]:
     """Teach again from a recording, in an empty folder and without any model: the result of `generate`."""
-    material = next(path for path in (recording / "material", recording.parent / "material") if path.is_dir())
-    shutil.copytree(material, folder, dirs_exist_ok=True)
+    # A bare task has no material.
+    if (material := recording.parent / "material").is_dir():
+        shutil.copytree(material, folder, dirs_exist_ok=True)
     with RecordedStudent(recording / "student.jsonl") as student:
         command = generate_command(json.loads((recording / "command.json").read_text(encoding="utf-8")), student)
         return teach(command, folder, student=student, answers=recording)
