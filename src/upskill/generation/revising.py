@@ -95,7 +95,7 @@ MOST_LOST = 0.15
 """The share of a skill's names and values that a revision may lose."""
 FEW_LOST = 3
 """So many it may lose of any skill: a wrong name has to go."""
-_IN_CODE = re.compile(r"`([^`\n]{2,80})`")
+_IN_CODE = re.compile(r"`([^`\n]+)`")
 MOST_TEXT = 30_000
 """Characters of one file that a teacher is shown; the rest cannot be edited."""
 
@@ -210,7 +210,7 @@ def revise(
 def _lost_facts(before: Draft, after: Draft) -> list[str]:
     """A problem where much of what the skill names is gone: edits mend what failed, another form says the same, and
     unseen tasks ask for more."""
-    had = dict.fromkeys(_IN_CODE.findall(before.body))
+    had = _names(before.body)
     lost = _lost(before, after)
     if len(lost) <= max(FEW_LOST, MOST_LOST * len(had)):
         return []
@@ -226,7 +226,12 @@ def _told_of(after: Draft, before: Draft, budget: SkillBudget) -> list[str]:
 
 def _lost(before: Draft, after: Draft) -> list[str]:
     """What is named in backticks before and nowhere after."""
-    return [name for name in dict.fromkeys(_IN_CODE.findall(before.body)) if name not in after.body]
+    return [name for name in _names(before.body) if name not in after.body]
+
+
+def _names(body: str) -> list[str]:
+    """What stands in backticks, each once; a single letter is in every text, and what is longer is a sentence."""
+    return [name for name in dict.fromkeys(_IN_CODE.findall(body)) if 2 <= len(name) <= 80]
 
 
 def _rewrite_schema() -> Schema:

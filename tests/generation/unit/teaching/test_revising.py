@@ -23,7 +23,7 @@ from upskill.generation.failures import (
     failure_of,
 )
 from upskill.generation.material import Document, Material
-from upskill.generation.revising import FailedEdits
+from upskill.generation.revising import FailedEdits, _lost
 from upskill.generation.student import StudentProfile
 
 DRAFT = Draft(
@@ -316,3 +316,9 @@ def test_a_revision_that_loses_much_of_what_the_skill_names_is_told_back() -> No
     assert "10 of the 20 names and values of the skill are gone" in teacher.asked[1].messages[-1].text
     wished = revise(full, [FAILURE], (), Teacher(few), wish="name half of the berths")
     assert "7019" not in wished.draft.body, "a person asked for it"
+
+
+def test_a_letter_in_backticks_does_not_turn_what_is_between_names_into_a_name() -> None:
+    before = replace(DRAFT, body="# Slots\n\nTemper `h` or `n`. Channel `tuff` takes only `marl` crates.\n")
+    after = replace(DRAFT, body="# Slots\n\nChannel `marl` crates.\n")
+    assert _lost(before, after) == ["tuff"]
