@@ -1,6 +1,6 @@
 """Simulate watched skills night by night, and models that are replaced, through the functions of `upskill drift`.
 
-    python -m benchmarks.drift_nights            200 watches a row, about half an hour on two cores; writes benchmarks/results/
+    python -m benchmarks.drift_nights            200 watches a row, about half an hour; writes benchmarks/results/
     python -m benchmarks.drift_nights --fast     20 a row, some minutes; prints only
 
 The exit code is 1 if a required figure is missed. The requirements are `FOUND`, `FALSE` and `FALSE_NEED` below; they
@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from tools.simulation.attacks import Person
+
 from upskill.drift.chart import (
     HISTORY_NIGHTS,
     NIGHT_NOISE,
@@ -199,15 +200,15 @@ def needs(watches: int) -> tuple[list[str], bool]:
 
 HEAD = """# Watched skills, simulated
 
-Written by `python -m benchmarks.drift_nights`; do not edit. {watches} watches a row, {cases} cases, 20 answers a night, a
-noise of 3 points that all answers of a night share, through the functions of `upskill drift`. A fall is 20 points in the
-mean of all cases: every case by the same, or some cases entirely.
+Written by `python -m benchmarks.drift_nights`; do not edit. {watches} watches a row, {cases} cases, 20 answers a night,
+a noise of 3 points that all answers of a night share, through the functions of `upskill drift`. A fall is 20 points in
+the mean of all cases: every case by the same, or some cases entirely.
 
-Required with a history of {history} nights: a fall is noticed within 14 nights in at least 90% (10 answers per case), and
-at most 5% of years without a change have an alarm. **{right} of {checked} rows hold.** A history of one night (`--at-once`)
-is shown beside it; nothing is required of it.
+Required with a history of {history} nights: a fall is noticed within 14 nights in at least 90% (10 answers per case),
+and at most 5% of years without a change have an alarm. **{right} of {checked} rows hold.** A history of one night
+(`--at-once`) is shown beside it; nothing is required of it.
 
-| rates with the skill | answers | nights of the history | noticed within 14 nights | median nights | false alarms a year | holds |
+| rates with the skill | answers | nights of history | noticed in 14 nights | median nights | false a year | holds |
 |---|--:|--:|--:|--:|--:|---|
 """
 NEED = """
