@@ -1,5 +1,6 @@
 """`upskill drift`: parse flags, call the workflow for each skill and model, print what it came to."""
 
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -7,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_NOT_SHOWN, UpskillError, UsageError
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UpskillError, UsageError
 from upskill.terminal import options
 from upskill.terminal.display import TimedProgress
 from upskill.terminal.output import ask_to_spend, print_json, print_lines, write_file
 
 if TYPE_CHECKING:
-    from upskill.core.nouns.case import Json
     from upskill.core.progress import PricedPlan
     from upskill.core.settings import ResolvedSettings
+    from upskill.drift.replaced import Replacement
     from upskill.drift.watch import DriftOrder, DriftResult
 
 
@@ -58,10 +59,10 @@ def command(
     (UTC) buys nothing.
 
     Exit codes: 0 no alarm; 1 alarm, or with --new-model `hurts now`; 2 wrong usage, or something changed since the
-    history; 3 failed; 130 interrupted.
+    history; 3 failed, or too many answers are missing; 130 interrupted.
     """
+    from upskill.drift import words
     from upskill.drift.watch import DriftOrder
-    from upskill.drift.words import markdown, result_json, result_lines
 
     if sum((start, acknowledge, new_model is not None)) > 1:
         raise UsageError("--start, --acknowledge and --new-model do different things", hint="type one of them")
@@ -69,15 +70,22 @@ def command(
         raise UsageError("--at-once and --dry-run belong to --start")
     if answers is not None and not (start or new_model):
         raise UsageError("--answers belongs to --start and --new-model")
-    chosen = options.resolved(settings)
-    if new_model is not None:
-        return _replaced(skills, new_model, chosen, case_file, answers, as_json=as_json, file=file, yes=yes)
     if case_file is not None and len(skills) > 1:
         raise UsageError("-t is about one skill, and several were named", hint="watch them one by one")
+    chosen = options.resolved(settings)
+    show = partial(_show, as_json=as_json, file=file)
+    if new_model is not None:
+        found = _replaced(skills, new_model, chosen, case_file, answers, yes=yes)
+        hurts = any(one.need == "hurts now" for one in found)
+        skilled = {"schema": "upskill.drift_model/1", "skills": [words.replacement_json(one) for one in found]}
+        show([words.replacement_lines(one) for one in found], skilled, alarm=hurts)
+        if any(one.evaluation.interrupted for one in found):
+            return EXIT_INTERRUPTED
+        return EXIT_NOT_SHOWN if hurts else max(one.evaluation.exit_code() for one in found)
     if not chosen.values.models:
         raise UsageError("no model was named", hint="add -m NAME, for example -m haiku")
     orders = [
-        DriftOrder(skill=skill, model=model, case_file=case_file, answers=answers or 10, at_once=at_once)
+        DriftOrder(skill=skill, model=model, case_file=case_file, answers=answers, at_once=at_once)
         for skill in skills
         for model in dict.fromkeys(chosen.values.models)
     ]
@@ -86,80 +94,75 @@ def command(
     results: list[DriftResult] = []
     errors: list[UpskillError] = []
     with TimedProgress() as progress:
+        agree = _agreeing(yes, progress.ask)
         for order in orders:
-            # One that fails must not keep the others from their night.
             try:
-                results.append(_watched(order, chosen, progress, start=start, acknowledge=acknowledge, yes=yes))
-            except UpskillError as error:
+                results.append(_watched(order, chosen, progress, agree, start=start, acknowledge=acknowledge))
+            except UpskillError as error:  # one that fails must not keep the others from their night
                 if len(orders) == 1:
                     raise
                 errors.append(error)
-    lines = [result_lines(result) for result in results]
     alarm = any(result.event == "alarm" for result in results)
-    if file is not None:
-        write_file(file, markdown(lines, alarm=alarm))
-    if as_json:
-        watches: list[Json] = [result_json(result) for result in results]
-        print_json({"schema": "upskill.drift/1", "alarm": alarm, "watches": watches, "errors": list(map(str, errors))})
-    else:
-        print_lines(*(line for block in lines for line in block))
+    watches = [words.result_json(result) for result in results]
+    told = {"alarm": alarm, "watches": watches, "errors": list(map(str, errors))}
+    show([words.result_lines(result) for result in results], {"schema": "upskill.drift/1", **told}, alarm=alarm)
     print_lines(*(f"note: {note}" for result in results for note in result.notes), err=True)
-    print_lines(*(f"error: {error}" for error in errors), err=True)
+    print_lines(*(f"error: {error.message}" for error in errors), err=True)
     if alarm:
         return EXIT_NOT_SHOWN
-    if errors:
-        return max(error.exit_code for error in errors)
-    return EXIT_FAILED if any(result.unfinished for result in results) else EXIT_DONE
+    failed = EXIT_FAILED if any(result.unfinished for result in results) else EXIT_DONE
+    return max([failed, *(error.exit_code for error in errors)])
+
+
+def _show(
+    blocks: Sequence[Sequence[str]], told: Mapping[str, object], *, alarm: bool, as_json: bool, file: Path | None
+) -> None:
+    from upskill.drift.words import markdown
+
+    if file is not None:
+        write_file(file, markdown(blocks, alarm=alarm))
+    if as_json:
+        print_json(told)
+    else:
+        print_lines(*(line for block in blocks for line in block))
+
+
+def _agreeing(yes: bool, ask: Callable[[Callable[[], bool]], bool]) -> "Callable[[PricedPlan], bool]":
+    return lambda estimate: yes or ask(partial(ask_to_spend, estimate))
 
 
 def _watched(
     order: "DriftOrder",
     settings: "ResolvedSettings",
     progress: TimedProgress,
+    agree: "Callable[[PricedPlan], bool]",
     *,
     start: bool,
     acknowledge: bool,
-    yes: bool,
 ) -> "DriftResult":
-    from upskill.drift.watch import prepare_watch, tonight
-    from upskill.drift.watch import start as start_watch
+    from upskill.drift import watch
 
-    def clock() -> datetime:
-        return datetime.now(UTC)
-
+    clock = partial(datetime.now, UTC)
     if start:
-        return start_watch(
-            order,
-            settings,
-            clock=clock,
-            progress=progress,
-            confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
-        )
-    prepared = prepare_watch(order, settings, announce=progress.announce)
-    return tonight(prepared, settings, clock=clock, progress=progress, acknowledge=acknowledge)
+        return watch.start(order, settings, clock=clock, progress=progress, confirm=agree)
+    prepared = watch.prepare_watch(order, settings, announce=progress.announce)
+    return watch.tonight(prepared, settings, clock=clock, progress=progress, acknowledge=acknowledge)
 
 
 def _show_prices(orders: "list[DriftOrder]", settings: "ResolvedSettings", *, as_json: bool) -> int:
     from upskill.drift.watch import prepare_watch
 
     announce = partial(print_lines, err=True)
-    prices = [(one, prepare_watch(one, settings, announce=announce, needs_keys=False).price) for one in orders]
+    parts: list[dict[str, object]] = []
+    for order in orders:
+        prices = prepare_watch(order, settings, announce=announce, needs_keys=False).prices
+        keys = zip(("history", "year", "alarm"), prices.values(), strict=True)
+        parts.append({"skill": str(order.skill), "model": order.model} | {key: one.as_json() for key, one in keys})
+        if not as_json:
+            print_lines(f"{order.skill.name} on {order.model}")
+            print_lines(*(f"  {what}: {one.calls}; price {one.price}" for what, one in prices.items()))
     if as_json:
-        parts = [
-            {
-                "skill": str(order.skill),
-                "model": order.model,
-                "history": price.history.as_json(),
-                "year": price.year.as_json(),
-                "alarm": price.alarm.as_json(),
-            }
-            for order, price in prices
-        ]
         print_json({"schema": "upskill.drift_plan/1", "watches": parts})
-    else:
-        print_lines(
-            *(f"{order.skill.name} on {order.model}, {line}" for order, price in prices for line in price.lines)
-        )
     return EXIT_DONE
 
 
@@ -170,52 +173,16 @@ def _replaced(
     case_file: Path | None,
     answers: int | None,
     *,
-    as_json: bool,
-    file: Path | None,
     yes: bool,
-) -> int:
+) -> "list[Replacement]":
     from upskill.drift.replaced import replace_model
-    from upskill.drift.words import markdown, replacement_lines
-    from upskill.report.json_report import evaluation_json
     from upskill.terminal.progress import TrialProgress
 
-    def agree(estimate: "PricedPlan") -> bool:
-        progress.show_plan()
-        return yes or ask_to_spend(estimate)
-
-    found = []
     with TrialProgress() as progress:
-        for skill in skills:
-            found.append(
-                replace_model(
-                    skill,
-                    models,
-                    settings,
-                    case_file=case_file,
-                    answers=answers,
-                    progress=progress,
-                    confirm=agree,
-                )
-            )
-    lines = [replacement_lines(one) for one in found]
-    hurts = any(one.need == "hurts now" for one in found)
-    if file is not None:
-        write_file(file, markdown(lines, alarm=hurts))
-    if as_json:
-        parts = [
-            {
-                "skill": one.evaluation.skill.name,
-                "old": one.old,
-                "new": one.new,
-                "need": one.need,
-                "tokens_saved": one.tokens_saved,
-                "evaluation": evaluation_json(one.evaluation),
-            }
-            for one in found
-        ]
-        print_json({"schema": "upskill.drift_model/1", "skills": parts})
-    else:
-        print_lines(*(line for block in lines for line in block))
-    if any(one.evaluation.interrupted for one in found):
-        return max(one.evaluation.exit_code() for one in found)
-    return EXIT_NOT_SHOWN if hurts else EXIT_DONE
+
+        def shown(question: Callable[[], bool]) -> bool:
+            progress.show_plan()
+            return question()
+
+        asked = partial(replace_model, case_file=case_file, answers=answers, confirm=_agreeing(yes, shown))
+        return [asked(skill, models, settings, progress=progress) for skill in skills]

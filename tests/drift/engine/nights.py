@@ -13,7 +13,9 @@ from upskill.core.progress import SILENT
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.drift.watch import DriftOrder, DriftResult, prepare_watch, start, tonight
 
-CASES = 40
+CASES = 12
+ANSWERS = 5
+"""Few, so that a test takes a second; the ones of `make full` have 40 cases and 10 answers."""
 FIRST_DAY = datetime(2026, 1, 1, 3, tzinfo=UTC)
 Rate = Callable[[int, bool], float]
 """The chance to pass of a case, with the skill or without."""
@@ -24,14 +26,23 @@ def number_of(asked: ReceivedRequest) -> int:
     return int(asked.prompt.split("Question ")[1].split("?")[0])
 
 
+def healthy(case: int, with_skill: bool) -> float:
+    """As the model is when a watch begins."""
+    return 0.95 if with_skill else 0.8
+
+
 @dataclass
 class Model:
     """Passes each case with a chance, and never says the same twice unless it is told to."""
 
-    rate: Rate = lambda _, with_skill: 0.95 if with_skill else 0.5
+    rate: Rate = healthy
     rng: random.Random = field(default_factory=lambda: random.Random(7))
     copies: bool = False
     down: bool = False
+
+    def reset(self) -> None:
+        """As it was, with the same luck in every test."""
+        self.rate, self.rng, self.copies, self.down = healthy, random.Random(7), False, False
 
     def __call__(self, asked: ReceivedRequest) -> Behaviour:
         if self.down:
@@ -53,25 +64,18 @@ def write_skill(folder: Path, *, cases: int = CASES, checks: Any = None) -> Path
 
 
 class Watcher:
-    """Types the same command night after night."""
+    """Types the same command night after night, in one folder."""
 
-    def __init__(self, folder: Path, model: Model, *, cases: int = CASES, skill: Path | None = None) -> None:
-        self.folder, self.model = folder, model
-        self.skill = skill or write_skill(folder, cases=cases)
+    def __init__(self, folder: Path, provider: Provider, model: Model, *, cases: int = CASES) -> None:
+        self.folder, self.provider, self.model = folder, provider, model
+        self.skill = write_skill(folder, cases=cases)
         self.day = 0
-        self.provider = Provider(model)
-
-    def __enter__(self) -> "Watcher":
-        self.provider.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.provider.__exit__()
+        self._before = len(provider.requests)
 
     @property
     def asked(self) -> int:
         """Requests so far."""
-        return len(self.provider.requests)
+        return len(self.provider.requests) - self._before
 
     def clock(self) -> datetime:
         return FIRST_DAY + timedelta(days=self.day)
@@ -91,7 +95,12 @@ class Watcher:
         return DriftOrder(skill=self.skill, model="any", **more)
 
     def start(self, *, settings: dict[str, Any] | None = None, **order: Any) -> DriftResult:
-        return start(self.order(**order), self.settings(**settings or {}), clock=self.clock, progress=SILENT)
+        return start(
+            self.order(**{"answers": ANSWERS, **order}),
+            self.settings(**settings or {}),
+            clock=self.clock,
+            progress=SILENT,
+        )
 
     def night(self, *, acknowledge: bool = False, settings: dict[str, Any] | None = None, **order: Any) -> DriftResult:
         """The call of today."""
