@@ -44,8 +44,8 @@ MOST_MISSING = 0.20
 """A night, or a part of a history, with a larger share of errored answers does not count, and is asked again."""
 BROKEN = 0.05
 """A larger share of stored answers that pass no more when they are graded again: the checks broke."""
-LEAST_FALL = 0.05
-"""A model that fell is seen in its answers without the skill only where these could fall by so much."""
+LIKELY = 0.65
+"""The part of a 95% interval that covers 80%: what lies outside of it is called improbable."""
 
 Clock = Callable[[], datetime]
 Turns = Sequence[tuple[str, int]]
@@ -406,15 +406,17 @@ class _Call:
         lift, (graded, now_fail, now_pass) = these_cases(pairing.tallies), self._graded_again()
         # A model that fell takes the same share of both arms.
         predicted = without.before * given.mean / given.before if given.before else 0.0
+        fell = without.mean + LIKELY * (without.interval.high - without.mean) < 0
+        stayed = without.mean - LIKELY * (without.mean - without.interval.low) > predicted
         cause: Cause = "undecided"
         sure = True
         if graded and (now_fail - now_pass) / graded >= BROKEN:
             cause = "the checks broke"
         elif given.interval.high >= 0:
             cause = "not confirmed"
-        elif predicted <= -LEAST_FALL and without.mean <= predicted / 2:
+        elif fell and not stayed:
             cause, sure = "the model fell", without.interval.below_zero
-        elif predicted <= -LEAST_FALL:
+        elif stayed and not fell:
             cause = "the skill hurts now" if lift.below_zero else "the skill helps less"
             sure = without.interval.low > predicted
         passed = Counter(one for night in watch.since_rise for one in night.passed)
@@ -435,8 +437,8 @@ class _Call:
             regraded=graded,
             now_fail=now_fail,
             now_pass=now_pass,
-            fell=tuple(one for one, passed_before in changed if passed_before),
-            rose=tuple(one for one, passed_before in changed if not passed_before),
+            fell=tuple(sorted(one for one, passed_before in changed if passed_before)),
+            rose=tuple(sorted(one for one, passed_before in changed if not passed_before)),
         )
 
     def _graded_again(self) -> tuple[int, int, int]:

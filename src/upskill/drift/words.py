@@ -71,7 +71,7 @@ def _alarm_lines(watch: Watch, alarm: Alarm) -> Iterator[str]:
 def cause_words(found: Attribution) -> str:
     """What an alarm comes from, as sure as it is."""
     if found.cause == "undecided":
-        return "fewer answers pass; too few pass without the skill to tell the model from the skill"
+        return "fewer answers pass; those without the skill do not tell whether the model changed"
     if found.cause == "not confirmed":
         return "not confirmed by fresh answers"
     return found.cause if found.sure else f"probably {found.cause}"

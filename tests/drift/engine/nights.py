@@ -28,7 +28,7 @@ def number_of(asked: ReceivedRequest) -> int:
 
 def healthy(case: int, with_skill: bool) -> float:
     """As the model is when a watch begins."""
-    return 0.95 if with_skill else 0.8
+    return 0.95 if with_skill else float(case % 3 > 0)
 
 
 @dataclass

@@ -52,9 +52,9 @@ def watcher(bought: Bought, new: Watcher) -> Watcher:
     return new
 
 
-def weaken(broken: int, *, without: float = 0.8) -> Callable[[int, bool], float]:
+def weaken(broken: int) -> Callable[[int, bool], float]:
     """With the skill, the first so many cases fail always."""
-    return lambda case, with_skill: (0.0 if case < broken else 0.95) if with_skill else without
+    return lambda case, with_skill: 0.0 if with_skill and case < broken else healthy(case, with_skill)
 
 
 def test_a_history_takes_five_nights_and_then_a_night_takes_twenty_answers(new: Watcher) -> None:
