@@ -119,6 +119,7 @@ statistics: setup  ## the simulated tables behind the statistics, and of attacks
 	$(BIN)/python -m benchmarks.load_tables
 	$(BIN)/python -m benchmarks.attacks
 	$(BIN)/python -m benchmarks.author_day
+	$(BIN)/python -m benchmarks.drift_nights
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write

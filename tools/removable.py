@@ -32,6 +32,10 @@ FEATURES = {
     for feature in (
         Feature(name="trigger", also=("docs/how-to/check-when-a-skill-loads.md",)),
         Feature(
+            name="drift",
+            also=("docs/how-to/keep-a-skill-true.md", "benchmarks/drift_nights.py", "action/drift-example.yml"),
+        ),
+        Feature(
             name="sweep",
             also=("deploy", "docs/how-to/sweep-many-skills.md", "benchmarks/*sweep*.py"),
         ),

@@ -18,6 +18,7 @@ COMMANDS = {
     "cases": ("evaluation.skills_command", "Check the cases of a skill, or have a teacher write them."),
     "completion": ("cli:completion", "Print the completion of commands for a shell."),
     "doctor": ("setup.doctor", "Check the sandbox, a coding agent or a model server."),
+    "drift": ("drift.command", "Watch every night whether a skill still does what it did."),
     "eval": ("evaluation.command", "Measure one or more models with and without a skill."),
     "evidence": ("share.command:evidence_command", "Write what was measured of a skill beside it."),
     "generate": ("generation.command", "Write a skill from a task or a session, and measure it."),
@@ -42,7 +43,7 @@ COMMANDS = {
 imports none of them."""
 
 GROUPS = {
-    "Commands": ("generate", "eval", "trigger", "report", "handoff"),
+    "Commands": ("generate", "eval", "trigger", "drift", "report", "handoff"),
     "Many skills": ("sweep",),
     "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),

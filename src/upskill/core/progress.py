@@ -92,3 +92,18 @@ class RunProgress(Progress):
 
 
 SILENT_RUN = RunProgress()
+
+
+class CountedAnswers(RunProgress):
+    """Reports trials as one step: how many of all answers have ended."""
+
+    def __init__(self, progress: Progress, total: int, *, what: str = "answers") -> None:
+        self._progress, self._total, self._what, self._done = progress, total, what, 0
+        progress.step(what, 0, total)
+
+    def note(self, line: str) -> None:
+        self._progress.note(line)
+
+    def trial_finished(self, trial: "Trial") -> None:
+        self._done += 1
+        self._progress.step(self._what, min(self._done, self._total), self._total)

@@ -191,16 +191,18 @@ def ask_with_skill(
     folder: RunFolder,
     *,
     client: MeteredClient,
+    arm: Arm = "with_skill",
     texts: Mapping[str, Skill] | None = None,
     progress: RunProgress = SILENT_RUN,
 ) -> list[Trial]:
     """Answers of the only student with the skill, or with the version in `texts` of a case: by case id and repeat, in
     this order. What the folder holds of the same requests is not asked again; nothing is compared, and it is no look.
+    Another `arm` is asked in place of the given skill.
 
     Raises `KeyboardInterrupt` where a person interrupts; what a cap or a server that is down left out is missing.
     """
     known = {case.id: case for case in prepared.experiment.plan.cases}
-    plan = replace(prepared.experiment.plan, arms=("with_skill",), design="fixed", turn_cap=None)
+    plan = replace(prepared.experiment.plan, arms=(arm,), design="fixed", turn_cap=None)
     experiment = replace(prepared.experiment, plan=plan, texts=texts or {})
     wanted = [Turn(case=known[case_id], repeat=repeat, arms=plan.arms) for case_id, repeat in turns]
     (student,) = plan.students

@@ -19,7 +19,7 @@ from upskill.core.nouns.look import Asked, LookTerms, sketch_of_text
 from upskill.core.nouns.skill import Among
 from upskill.core.nouns.text import count
 from upskill.core.nouns.trigger import Company, TriggerPrompt, TriggerScore, TriggerVerdict
-from upskill.core.progress import SILENT, Progress, RunProgress
+from upskill.core.progress import SILENT, CountedAnswers, Progress, RunProgress
 from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.records import Status, now
 from upskill.core.runs.run_folders import RunFolder
@@ -47,7 +47,6 @@ both kinds is found to trigger well in 97% of all measurements; at most 2 of eac
 FEWEST_TO_PASS = 10
 """Prompts of each kind below which not even an answer that is always right shows that a skill triggers well."""
 NO_OTHERS = Among()
-_ANSWERS = "answers"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,20 +177,6 @@ class MeasuredTriggering:
     notes: tuple[str, ...] = ()
 
 
-class _Counting(RunProgress):
-    """Counts the answers of all parts together."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress, self._total, self._done = progress, total, 0
-
-    def note(self, line: str) -> None:
-        self._progress.note(line)
-
-    def trial_finished(self, trial: Trial) -> None:
-        self._done += 1
-        self._progress.step(_ANSWERS, min(self._done, self._total), self._total)
-
-
 def measure_triggering(
     prepared: PreparedTriggering,
     *,
@@ -206,8 +191,7 @@ def measure_triggering(
     An interruption or a cap ends it with the scores of what was there; an answer that was bought before, by any run, is
     taken from the trial store. Where earlier `looks` are known, J is judged as strictly as they leave it.
     """
-    counting = _Counting(progress, prepared.answers)
-    progress.step(_ANSWERS, 0, prepared.answers)
+    counting = CountedAnswers(progress, prepared.answers)
     parts: list[MeasuredTriggering] = []
     for company, part in prepared.parts:
         parts.append(_measure(prepared, company, part, settings, client, folder_of(company), counting, looks))

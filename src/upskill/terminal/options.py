@@ -97,6 +97,11 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Design": (
         *(
             "runs",
+            "start",
+            "answers",
+            "at_once",
+            "acknowledge",
+            "new_model",
             "practice",
             "watch",
             "no_eval",

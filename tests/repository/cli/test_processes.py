@@ -200,6 +200,7 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
     tour.type(
         "trigger", "examples/tarn-config", "-m", "scripted/examples/scripted/trigger.yaml", "-t", prompts, "--yes"
     )
+    tour.type("drift", SKILL, *MODEL, "--start", "--dry-run")
     tour.type("report", run, "--open")
     tour.type("regrade", run)
     tour.type("evidence", SKILL)

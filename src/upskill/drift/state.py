@@ -1,0 +1,240 @@
+"""What is kept of a watched skill: one small file beside the ledger of looks, written whole after every step.
+
+The answers themselves lie in a run folder. A file may come from somebody else: it is read within limits, and one that
+contradicts itself is refused.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue, TypeAdapter
+
+from upskill.core.nouns import Interval, Qualification, digest_of
+from upskill.core.nouns.text import count
+from upskill.core.runs.look_ledger import default_ledger_path
+from upskill.core.runs.records import keep_text, read_record, record_text
+from upskill.core.settings import Settings
+from upskill.drift.chart import CaseCount, Change, Expected, expect
+from upskill.errors import EngineError
+
+STATE_FORMAT = "upskill.drift-watch/1"
+MOST_CASES = 10_000
+Mode = Literal["rates", "case by case"]
+"""How nights are compared with the history: by a chart of rates or, where repeats are copies, one case at a time."""
+Cause = Literal[
+    "the checks broke", "the model fell", "the skill helps less", "the skill hurts now", "not confirmed", "undecided"
+]
+"""What a fresh paired evaluation says an alarm comes from."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchedCase:
+    """A case and its history: scored answers with the skill, and without it, which fall too where the model falls."""
+
+    id: str
+    digest: str
+    prompt: str
+    """Its beginning, for people."""
+    passed: int = 0
+    answers: int = 0
+    baseline_passed: int = 0
+    baseline_answers: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Night:
+    """The answers of one night by the ids of their cases, and where the chart stands after it."""
+
+    date: str
+    passed: tuple[str, ...]
+    failed: tuple[str, ...]
+    expected: float
+    """Answers that pass if nothing changed."""
+    level: float
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The cases of all its answers."""
+        return (*self.passed, *self.failed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attribution:
+    """A fresh paired evaluation of the watched cases, beside their history."""
+
+    cause: Cause
+    sure: bool
+    """Whether the answers without the skill exclude the other explanation."""
+    skilled: Change
+    baseline: Change
+    lift: float
+    lift_interval: Interval
+    """Of the fresh answers alone, on these cases."""
+    regraded: int
+    """Answers of the history that were graded again."""
+    now_fail: int
+    now_pass: int
+    """Those of them whose grade changed."""
+    fell: tuple[str, ...] = ()
+    rose: tuple[str, ...] = ()
+    """Cases that changed side."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarm:
+    """Stays in the state until a person acknowledges it, or a new history is bought."""
+
+    date: str
+    night: int
+    level: float
+    limit: float | None
+    """`None` where cases are compared one by one."""
+    since: str
+    """The first night of the rise that ended in it."""
+    cases: tuple[str, ...] = ()
+    """Compared one by one: the cases that changed side twice in a row."""
+    attribution: Attribution | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watch:
+    """One skill on one model, as it is watched."""
+
+    format: str = STATE_FORMAT
+    skill: str
+    student: str
+    terms: dict[str, JsonValue]
+    """What must not change while it is watched, by the name that people know."""
+    case_source: str
+    cases: tuple[WatchedCase, ...]
+    qualifications: tuple[Qualification, ...] = ()
+    """What was known of the cases when the watch began: a check that breaks later must not remove one."""
+    answers: int
+    """Answers per case of the history."""
+    parts: int
+    """Nights on which it is bought."""
+    bought: tuple[str, ...] = ()
+    """The dates on which a part of it was."""
+    mode: Mode | None = None
+    """`None` while the history is not complete."""
+    limit: float | None = None
+    served: str | None = None
+    """What the server said of the model when the watch began."""
+    run: str
+    """The name of the run folder with the answers."""
+    nights: tuple[Night, ...] = ()
+    alarm: Alarm | None = None
+    past: tuple[Alarm, ...] = ()
+    """Alarms that are over."""
+    watched_from: int = 0
+    """The first of the nights that counts: those before it ended in an alarm that was acknowledged."""
+
+    @property
+    def name(self) -> str:
+        """As people read it."""
+        return f"{self.skill} on {self.student}"
+
+    @property
+    def counts(self) -> list[CaseCount]:
+        """The history with the skill, by case."""
+        return [CaseCount(passed=case.passed, answers=case.answers) for case in self.cases]
+
+    @property
+    def expected(self) -> Expected:
+        """What the complete history leads one to expect."""
+        return expect(self.counts, nights=max(1, len(self.bought)))
+
+    @property
+    def counted(self) -> tuple[Night, ...]:
+        """The nights that count."""
+        return self.nights[self.watched_from :]
+
+    @property
+    def level(self) -> float:
+        """Where the chart stands."""
+        return self.counted[-1].level if self.counted else 0.0
+
+    @property
+    def since_rise(self) -> tuple[Night, ...]:
+        """The nights since the chart was last at zero: those of a change, if there is one."""
+        quiet = [nth for nth, night in enumerate(self.counted, 1) if night.level == 0]
+        return self.counted[max(quiet, default=0) :]
+
+    def acknowledged(self) -> "Watch":
+        """The watch without its alarm: the chart begins again at zero, with the same history."""
+        past = self.past if self.alarm is None else (*self.past, self.alarm)
+        return replace(self, alarm=None, past=past, watched_from=len(self.nights))
+
+    def changes(self, terms: dict[str, JsonValue], cases: Sequence[WatchedCase]) -> Iterator[str]:
+        """What differs from the history, a line each."""
+        for name in dict.fromkeys((*self.terms, *terms)):
+            if (was := self.terms.get(name)) != (now := terms.get(name)):
+                yield f"the {name} has changed" if name.startswith("text") else f"{name} was {was}, and is {now}"
+        was_cases, now_cases = ({case.id: case.digest for case in one} for one in (self.cases, cases))
+        both = was_cases.keys() & now_cases.keys()
+        for ids, words in (
+            (now_cases.keys() - both, "new"),
+            (was_cases.keys() - both, "gone"),
+            ({one for one in both if was_cases[one] != now_cases[one]}, "changed"),
+        ):
+            if ids:
+                yield f"{count(len(ids), 'case')} {words}: {', '.join(sorted(ids)[:5])}{' …' if len(ids) > 5 else ''}"
+
+
+_WATCH = TypeAdapter(Watch)
+
+
+def state_path(settings: Settings, *, skill: str, student: str) -> Path:
+    """Where the watch of this skill on this model is kept: beside the ledger that the settings name."""
+    ledger = default_ledger_path() if settings.ledger is None else Path(settings.ledger)
+    name = re.sub(r"[^A-Za-z0-9]+", "-", f"{skill}-{student}")[:60].strip("-")
+    return ledger.parent / "drift" / f"{name}-{digest_of([skill, student])[:8]}.json"
+
+
+def keep_watch(path: Path, watch: Watch) -> None:
+    """Replace the file, whole or not at all."""
+    keep_text(path, record_text(_WATCH, watch))
+
+
+def read_watch(path: Path) -> Watch | None:
+    """The watch in a file; `None` where there is none. Raises `EngineError`, which names it, where it is damaged."""
+    if not path.exists():
+        return None
+    hint = "remove it, and begin again with `upskill drift --start`"
+    try:
+        watch = read_record(path, _WATCH, wanted=STATE_FORMAT, missing="is gone", other=hint)
+        problem = next(_contradictions(watch), None)
+    except EngineError as error:
+        error.hint = error.hint or hint
+        raise
+    except ValueError as error:  # a date
+        problem = str(error)
+    if problem is not None:
+        raise EngineError(f"{path}: contradicts itself: {problem}", hint=hint)
+    return watch
+
+
+def _contradictions(watch: Watch) -> Iterator[str]:
+    ids = {case.id for case in watch.cases}
+    if not 1 <= len(ids) == len(watch.cases) <= MOST_CASES:
+        yield "it names no case, one twice, or too many"
+    if not 1 <= watch.parts <= watch.answers <= MOST_CASES or len(watch.bought) > watch.parts:
+        yield "its history has no such parts"
+    arms = [(case.passed, case.answers) for case in watch.cases]
+    arms += [(case.baseline_passed, case.baseline_answers) for case in watch.cases]
+    if not all((0 if watch.mode is None else 1) <= answers and 0 <= passed <= answers for passed, answers in arms):
+        yield "a case has no answers, or more that passed than there are"
+    if (watch.mode == "rates") != (watch.limit is not None) or (watch.mode is not None and not watch.bought):
+        yield "it has a chart without a limit or a history, or a limit without a chart"
+    if not 0 <= watch.watched_from <= len(watch.nights) or any({*night.asked} - ids for night in watch.nights):
+        yield "its nights count from one that was not, or ask for cases that are not watched"
+    if watch.alarm is not None and not 1 <= watch.alarm.night <= len(watch.nights):
+        yield "its alarm is of a night that was not"
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", watch.run):
+        yield "its run is not the name of a folder"
+    for day in (*watch.bought, *(night.date for night in watch.nights)):
+        date.fromisoformat(day)

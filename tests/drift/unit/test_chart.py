@@ -1,0 +1,91 @@
+"""The control chart: what it expects, when it alarms, and which cases changed side."""
+
+import random
+
+import pytest
+
+from upskill.core.nouns import Interval, Lift
+from upskill.core.nouns.lift import Verdict
+from upskill.drift.chart import (
+    NIGHTLY,
+    CaseCount,
+    alarm_limit,
+    change_between,
+    changed_side,
+    expect,
+    raised,
+    rotation,
+)
+from upskill.drift.replaced import Need, need_of
+
+
+def _history(*passed: int, answers: int = 10) -> list[CaseCount]:
+    return [CaseCount(passed=one, answers=answers) for one in passed]
+
+
+def test_cases_that_differ_keep_their_rates_and_cases_that_do_not_share_one() -> None:
+    own = expect(_history(*[0] * 10, *[10] * 10), nights=5).rates
+    assert own[0] < 0.06
+    assert own[-1] > 0.94
+    rng = random.Random(1)
+    alike = expect(_history(*(sum(rng.random() < 0.5 for _ in range(10)) for _ in range(40))), nights=5).rates
+    assert max(alike) - min(alike) < 0.15
+    assert sum(alike) / 40 == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_night_as_expected_lowers_the_chart_and_a_fall_raises_it() -> None:
+    assert raised(3.0, [(0.9, True)] * 18 + [(0.9, False)] * 2) == pytest.approx(1.0)
+    assert raised(0.0, [(0.9, True)] * NIGHTLY) == 0.0
+    assert raised(1.0, [(0.9, True)] * 14 + [(0.9, False)] * 6) == pytest.approx(3.0)
+
+
+def test_the_limit_is_wider_where_less_is_known() -> None:
+    rng = random.Random(2)
+    passed = [sum(rng.random() < 0.75 for _ in range(10)) for _ in range(40)]
+    five, one = (alarm_limit(expect(_history(*passed), nights=nights), seed="0") for nights in (5, 1))
+    assert 4 < five < one
+
+
+def test_every_case_has_its_turn() -> None:
+    asked = [place for nth in range(3) for place, _ in rotation(12, first=nth * NIGHTLY)]
+    assert {asked.count(place) for place in range(12)} == {5}
+    turns = [turn for nth in range(3) for turn in rotation(12, first=nth * NIGHTLY)]
+    assert len({*turns}) == 60, "no answer is asked for twice"
+
+
+def test_a_case_changes_side_only_where_chance_does_not_explain_it() -> None:
+    assert changed_side(0.95, CaseCount(passed=0, answers=2))
+    assert not changed_side(0.95, CaseCount(passed=1, answers=1))
+    assert not changed_side(0.6, CaseCount(passed=0, answers=2)), "two failures of a case that fails in 4 of 10"
+    assert changed_side(0.05, CaseCount(passed=2, answers=2))
+
+
+def test_the_interval_of_a_change_includes_what_one_night_adds() -> None:
+    same = change_between(_history(*[9] * 40), _history(*[9] * 40), nights=5)
+    assert same.mean == 0
+    assert same.interval.high >= 0.059, "1.96 times three points, at least"
+    fell = change_between(_history(*[9] * 40), _history(*[1] * 40, answers=2), nights=5)
+    assert fell.interval.below_zero
+
+
+@pytest.mark.parametrize(
+    ("verdict", "interval", "need"),
+    [
+        ("helps", (0.02, 0.08), "still helps"),
+        ("hurts", (-0.3, -0.1), "hurts now"),
+        ("undecided", (-0.05, 0.09), "no longer needed"),
+        ("no difference", (-0.05, 0.09), "no longer needed"),
+        ("undecided", (-0.05, 0.10), "undecided"),
+        ("invalid", (-0.05, 0.05), "undecided"),
+        ("undecided", None, "undecided"),
+    ],
+)
+def test_a_skill_is_not_needed_only_where_less_than_ten_points_are_shown(
+    verdict: Verdict, interval: tuple[float, float] | None, need: Need
+) -> None:
+    wide = Interval(low=-1, high=1)
+    like = None if interval is None else Interval(low=interval[0], high=interval[1])
+    lift = Lift(
+        arm="with_skill", against="baseline", mean=0, these_cases=wide, cases_like_these=like, pairs=200, dropped=0
+    )
+    assert need_of(verdict, lift) == need
