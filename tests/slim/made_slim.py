@@ -31,7 +31,7 @@ def made_body(*, topics: int = len(TOPICS)) -> str:
 
 def made_cases(*, practice: int, held_out: int, topics: int) -> list[dict[str, object]]:
     """Cases in turn on each topic: first for practice, then held out."""
-    cases = []
+    cases: list[dict[str, object]] = []
     for number in range(practice + held_out):
         place = number % topics
         use = "learn" if number < practice else "held-out"

@@ -8,12 +8,10 @@ from markupsafe import Markup
 from rich.console import Console
 from rich.text import Text
 
-from upskill.core.nouns import Interval
 from upskill.core.nouns.text import MINUS, count, points, points_range, shortened
-from upskill.report.console import plain_table, print_table
 from upskill.report.html.shell import plain, shell
-from upskill.report.wording import drawn_bar, names_by_model
-from upskill.slim.proof import MARGIN, Proof
+from upskill.report.wording import drawn_bar
+from upskill.slim.proof import MARGIN, Proof, short_name
 from upskill.slim.slim import SlimResult, SlimText, State, UnitFinding, Verdict
 
 _STYLES: dict[State, str] = {"needed": "bright_blue", "needless": "dim", "untested": "dark_orange", "pinned": "bold"}
@@ -54,8 +52,7 @@ def show_slimming(result: SlimResult, console: Console) -> None:
             if unit.kind != "rule":
                 console.print(_line(unit, console), soft_wrap=True)
         console.print()
-    _show_sections(result, console)
-    for line in (*_figures(result), sentence(result)):
+    for line in (*_sections(result), *_figures(result), sentence(result)):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -73,52 +70,50 @@ def _line(unit: UnitFinding, console: Console) -> Text:
     return Text(head + shortened(unit.text, max(12, console.width - len(head))), style=_STYLES.get(unit.state, ""))
 
 
-def _show_sections(result: SlimResult, console: Console) -> None:
+def _sections(result: SlimResult) -> Iterator[str]:
     for search in result.searches:
-        table = plain_table(f"section, {search.model}", "worth, points", "95% CI")
-        for heading, worth, interval in search.sections:
-            table.add_row(*map(Text, (heading, points(worth), points_range(interval.low, interval.high))))
         if search.sections:
-            print_table(table, console)
-            console.print()
+            yield f"what sections are worth with {short_name(search.model)}, in points (95% CI):"
+        width = max((len(heading) for heading, _, _ in search.sections), default=0)
+        for heading, worth, interval in search.sections:
+            yield f"  {shortened(heading, 40):<{min(width, 40)}}  {points(worth):>4} ({points_range(*interval)})"
 
 
 def _figures(result: SlimResult) -> Iterator[str]:
-    names = names_by_model([search.model for search in result.searches])
     for search in result.searches:
         yield (
-            f"{names[search.model]}: {count(search.answers, 'answer')}; {search.telling} of {result.cases[0]} practice "
-            f"cases tell lines apart; passes {search.with_all:.0%} with the lines a case needs, "
+            f"{short_name(search.model)}: {count(search.answers, 'answer')}; {search.telling} of {result.cases[0]} "
+            f"practice cases tell lines apart; passes {search.with_all:.0%} with the lines a case needs, "
             f"{search.without:.0%} without"
         )
     for text in result.texts:
         states = [unit.state for unit in text.units]
         yield "lines: " + ", ".join(f"{states.count(state)} {state}" for state in _MEANINGS if state in states)
         for proof in text.proofs:
-            yield f"held-out cases, {names[proof.model]}: {_proof_words(proof)}"
+            yield f"held-out cases, {short_name(proof.model)}: {_proof_words(proof)}"
 
 
 def _proof_words(proof: Proof) -> str:
     """With a decimal: an end that is rounded could seem to lie on the margin."""
-    ends = [f"{100 * end:+.1f}".replace("-", MINUS) for end in (proof.difference, *_ends(proof.interval))]
+    ends = [f"{100 * end:+.1f}".replace("-", MINUS) for end in (proof.difference, *proof.interval)]
     counted = f"{count(proof.cases, 'case')}, {count(proof.answers, 'answer')}"
     return f"slim is {proof.verdict}: {ends[0]} points ({ends[1]} to {ends[2]}), {counted}"
 
 
-def _ends(interval: Interval) -> tuple[float, float]:
-    return interval.low, interval.high
-
-
 def slim_page(result: SlimResult) -> str:
     """The whole page. Its style and its frame are those of every page."""
-    models = ", ".join(names_by_model([search.model for search in result.searches]).values())
+    models = ", ".join(short_name(search.model) for search in result.searches)
     body = Markup('<header><p class="line"><span>{}</span><span>slim</span></p><h1>{}</h1></header><main>').format(
         plain(models), plain(sentence(result))
     )
-    body += Markup("<ul>{}</ul>").format(_joined(Markup("<li>{}</li>").format(plain(one)) for one in _figures(result)))
-    body += _joined(_lines_card(text) for text in result.texts) + _sections_card(result)
+    body += _listed(_figures(result)) + _joined(_lines_card(text) for text in result.texts)
+    body += Markup('<section class="card"><h2>Sections</h2>{}</section>').format(_listed(_sections(result)))
     foot = Markup("</main><footer><p>Made by upskill. Works offline, sends nothing.</p></footer>")
     return shell(f"{result.skill}, slim", body + foot, script=False)
+
+
+def _listed(lines: Iterator[str]) -> Markup:
+    return Markup("<ul>{}</ul>").format(_joined(Markup("<li>{}</li>").format(plain(line.strip())) for line in lines))
 
 
 def _joined(parts: Iterator[Markup]) -> Markup:
@@ -131,7 +126,9 @@ def _lines_card(text: SlimText) -> Markup:
         for state, words in _MEANINGS.items()
     )
     rows = _joined(_row(unit) for unit in text.units if unit.kind != "rule")
-    title = Markup('<h2>Lines <span class="muted">{}</span></h2>').format(plain(", ".join(text.models)))
+    title = Markup('<h2>Lines <span class="muted">{}</span></h2>').format(
+        plain(", ".join(map(short_name, text.models)))
+    )
     return Markup('<section class="card">{}<div class="diff">{}<span></span>{}</div></section>').format(
         title, key, rows
     )
@@ -150,18 +147,3 @@ def _row(unit: UnitFinding) -> Markup:
     return Markup('<span class="{}"><small class="muted">{}</small>{}</span>').format(
         _TONES.get(unit.state, ""), plain(" · ".join(facts)), lines
     )
-
-
-def _sections_card(result: SlimResult) -> Markup:
-    rows = _joined(
-        Markup('<tr><th scope="row">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>').format(
-            plain(heading), plain(search.model), points(worth), points_range(interval.low, interval.high)
-        )
-        for search in result.searches
-        for heading, worth, interval in search.sections
-    )
-    return Markup(
-        '<section class="card"><h2>What sections are worth</h2><div class="scrolls" role="region" tabindex="0" '
-        'aria-label="sections"><table><thead><tr><th scope="col">section</th><th scope="col">model</th>'
-        '<th scope="col">points</th><th scope="col">95% CI</th></tr></thead><tbody>{}</tbody></table></div></section>'
-    ).format(rows)

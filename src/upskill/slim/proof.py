@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.core.models import MeteredClient
-from upskill.core.nouns import Interval, Scored, Skill, Trial
+from upskill.core.nouns import Scored, Skill, Trial
 from upskill.core.progress import Progress, RunProgress
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.statistics import FEWEST_CASES, Level
@@ -18,6 +18,7 @@ from upskill.core.statistics.intervals import mean_half, unit_of
 from upskill.core.trials.measure import stored_trials
 from upskill.evaluation.evaluate import ask_with_skill
 from upskill.evaluation.prepare import PreparedEvaluation
+from upskill.report.wording import names_by_model
 
 MARGIN = 0.10
 ROUNDS = 6
@@ -41,7 +42,7 @@ class Proof:
     verdict: Literal["non-inferior", "inferior", "undecided"]
     difference: float
     """The pass rate of the slim text minus that of the full one."""
-    interval: Interval
+    interval: tuple[float, float]
     cases: int
     answers: int
     """Of the slim text."""
@@ -51,13 +52,18 @@ class CountedAnswers(RunProgress):
     """Passes finished answers on as steps of one bar."""
 
     def __init__(self, progress: Progress, what: str, most: int = 0) -> None:
-        self._progress, self._what = progress, f"{what}, answers of at most"
+        self._progress, self._what = progress, f"{what}, answers"
         self.done, self.most = 0, most
         self.note = progress.note  # type: ignore[method-assign]
 
     def trial_finished(self, trial: Trial) -> None:
         self.done += isinstance(trial.outcome, Scored)
         self._progress.step(self._what, self.done, max(self.most, self.done))
+
+
+def short_name(model: str) -> str:
+    """The model as people read it, also where a script answers."""
+    return names_by_model([model])[model]
 
 
 def passed(trial: Trial) -> bool:
@@ -70,7 +76,7 @@ def prove(
     """Ask until the proof is decided, or all rounds were asked. Raises `Stopped` where no answers come."""
     plan = part.experiment.plan
     (student,) = plan.students
-    counted = CountedAnswers(progress, f"proving the slim text with {student.name}", 2 * ROUNDS * len(plan.cases))
+    counted = CountedAnswers(progress, f"proving with {short_name(student.name)}", 2 * ROUNDS * len(plan.cases))
     stored: list[tuple[str, int]] = []
     if part.experiment.served[student.name].is_known:
         wide = replace(part.experiment, plan=replace(plan, repeats=STORED_ROUNDS, design="fixed", turn_cap=None))
@@ -128,7 +134,7 @@ def judge_proof(slim: Passes, full: Passes, families: Mapping[str, str | None], 
         model=model,
         verdict="non-inferior" if better else "inferior" if worse else "undecided",
         difference=mean,
-        interval=Interval(low=max(-1.0, mean - half), high=min(1.0, mean + half)),
+        interval=(max(-1.0, mean - half), min(1.0, mean + half)),
         cases=len(both),
         answers=answers,
     )

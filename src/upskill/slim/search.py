@@ -84,9 +84,8 @@ class CaseSearch:
         """Count an answer. Probabilities are as they were until `weigh`."""
         self.asked.append((version, passed))
         outside = ~version
-        for place, needed in enumerate(_hypotheses(self.lines)):
-            if (needed & outside == 0) is not passed:
-                self._against[place] += 1
+        known = zip(self._against, _hypotheses(self.lines), strict=True)
+        self._against = bytearray([often + ((needed & outside == 0) is not passed) for often, needed in known])
 
     @property
     def is_over(self) -> bool:
@@ -101,7 +100,7 @@ class CaseSearch:
     def passes(self, version: int) -> float:
         """How likely this version has all that the case needs."""
         outside = ~version
-        return sum(value for value, needed in self._likely if needed & outside == 0)
+        return sum([value for value, needed in self._likely if needed & outside == 0])
 
     def needs(self) -> list[float]:
         """For each line: how likely the case needs it."""

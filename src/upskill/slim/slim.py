@@ -16,7 +16,7 @@ from typing import Any, Literal
 from upskill.atomic_file import write_atomically
 from upskill.core.foreign_json import read_json
 from upskill.core.models import MeteredClient
-from upskill.core.nouns import Case, Interval, Purchase, Skill, digest_of, estimate_tokens, harness_info
+from upskill.core.nouns import Case, Purchase, Skill, digest_of, estimate_tokens, harness_info
 from upskill.core.nouns.skill import SKILL_FILE, SLIM_FILE
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, PricedPlan, Progress
@@ -36,7 +36,7 @@ from upskill.evaluation.estimate import Estimate, client_for, estimate_plan, pur
 from upskill.evaluation.evaluate import ask_with_skill, relative, versions
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import ChosenCases, PreparedEvaluation, choose_harness, prepare, students_named
-from upskill.slim.proof import ROUNDS, CountedAnswers, Proof, Stopped, passed, prove
+from upskill.slim.proof import ROUNDS, CountedAnswers, Proof, Stopped, passed, prove, short_name
 from upskill.slim.search import MOST_CALLS, CaseSearch, find_lines, rates, weigh_together
 from upskill.slim.units import Document, subjects_of
 
@@ -148,7 +148,7 @@ class ModelSearch:
     with_all: float
     without: float
     """Estimated pass rates with all lines that a case needs, and without one of them."""
-    sections: tuple[tuple[str, float, Interval], ...]
+    sections: tuple[tuple[str, float, tuple[float, float]], ...]
     """Each heading with the pass rate that is lost without its lines, and an interval."""
 
 
@@ -398,7 +398,7 @@ class _Slimming:
         part, document = self._prepared.practice[place], self._prepared.document
         folder = run_folder_at(self._folder / "trials" / f"practice-{place + 1}")
         searches += [CaseSearch(case.id, len(document.cuttable)) for case in part.experiment.plan.cases]
-        counted = CountedAnswers(self._progress, f"searching lines with {self._prepared.models[place]}")
+        counted = CountedAnswers(self._progress, f"searching with {short_name(self._prepared.models[place])}")
         misses: Counter[str] = Counter()
         while open_ := weigh_together(searches):
             asked = {search.case_id: (search, search.next_version()) for search in open_}
@@ -511,7 +511,9 @@ class _Slimming:
             sections=tuple(self._worth(telling, with_all - without)),
         )
 
-    def _worth(self, telling: Sequence[CaseSearch], difference: float) -> Iterator[tuple[str, float, Interval]]:
+    def _worth(
+        self, telling: Sequence[CaseSearch], difference: float
+    ) -> Iterator[tuple[str, float, tuple[float, float]]]:
         """What each section is worth: how likely each case needs something of it, times what that changes."""
         families = {case.id: case.family for case in self._prepared.cases[0]}
         answers = sum(len(search.asked) for search in telling)
@@ -521,4 +523,4 @@ class _Slimming:
                 units[unit_of(search.case_id, families[search.case_id])].append(search.needs_any(lines) * difference)
             if len(units) >= FEWEST_CASES:
                 mean, half = mean_half([sum(some) / len(some) for some in units.values()], answers=answers)
-                yield heading, mean, Interval(low=max(-1.0, mean - half), high=min(1.0, mean + half))
+                yield heading, mean, (max(-1.0, mean - half), min(1.0, mean + half))

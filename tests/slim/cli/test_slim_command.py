@@ -24,7 +24,7 @@ def student() -> Iterator[Provider]:
 
 @pytest.fixture
 def skill(here: Path) -> Path:
-    """Two topics: eleven lines that can be cut."""
+    """Two topics: eight lines that can be cut."""
     return make_skill(here, practice=30, held_out=20, topics=2)
 
 
@@ -60,7 +60,7 @@ def test_the_slim_text_replaces_the_full_one_once_it_is_proven(
     assert text["tokens_before"] > text["tokens_after"]
     (proof,) = text["proofs"]
     assert (proof["verdict"], proof["cases"]) == ("non-inferior", 20)
-    assert proof["interval"]["low"] > -0.1
+    assert proof["interval"][0] > -0.1
     assert found["bought"]["calls"] == len(student.requests)
     (search,) = found["searches"]
     worth = {heading: value for heading, value, _ in search["sections"]}
@@ -79,6 +79,7 @@ def test_the_slim_text_replaces_the_full_one_once_it_is_proven(
     assert "losses add up" in again.stdout
 
 
+@pytest.mark.full
 def test_explain_cuts_nothing_and_its_answers_serve_the_cut(
     upskill: Upskill, skill: Path, student: Provider, here: Path
 ) -> None:
@@ -87,7 +88,7 @@ def test_explain_cuts_nothing_and_its_answers_serve_the_cut(
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1] == "brinectl: lines were weighed, and nothing was cut"
-    assert any(line.startswith("About ports") and "+" in line for line in lines)
+    assert any(line.startswith("  About ports") and "+" in line for line in lines)
     assert any("100% needed" in line and "por-7000" in line for line in lines)
     assert (skill / "SKILL.md").read_text() == before
     asked = len(student.requests)
@@ -100,8 +101,9 @@ def test_explain_cuts_nothing_and_its_answers_serve_the_cut(
 
 
 def test_a_killed_run_is_resumed_and_nothing_is_bought_twice(
-    forker: Forker, environment: dict[str, str], upskill: Upskill, here: Path, skill: Path, student: Provider
+    forker: Forker, environment: dict[str, str], upskill: Upskill, here: Path, student: Provider
 ) -> None:
+    skill = make_skill(here, practice=30, held_out=12, topics=1)
     # Without the store: what was answered is in the run folder.
     variables = {**environment, "UPSKILL_STORE": "false"}
     full = (skill / "SKILL.md").read_text()
@@ -110,7 +112,7 @@ def test_a_killed_run_is_resumed_and_nothing_is_bought_twice(
     calls = len(student.requests)
     (skill / "SKILL.md").write_text(full)
     student.requests.clear()
-    for most in (40, 90, calls - 15):
+    for most in (40, calls - 15):
         with forker.started(variables, *words(student), cwd=here) as command:
             wait(lambda most=most: len(student.requests) >= most)  # type: ignore[misc]
             command.send(signal.SIGKILL)
@@ -118,11 +120,12 @@ def test_a_killed_run_is_resumed_and_nothing_is_bought_twice(
     done = upskill(*words(student), UPSKILL_STORE="false")
     assert done.returncode == 0, done.stderr
     assert "resuming runs/" in done.stderr
-    assert calls <= len(student.requests) <= calls + 3 * IN_FLIGHT
+    assert calls <= len(student.requests) <= calls + 2 * IN_FLIGHT
     assert done.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
     assert len(list((here / "runs").glob("*-slim-*"))) == 2
 
 
+@pytest.mark.full
 def test_an_edit_made_meanwhile_is_not_overwritten(
     forker: Forker, environment: dict[str, str], here: Path, skill: Path, student: Provider
 ) -> None:
@@ -143,7 +146,7 @@ def test_a_text_that_loses_on_held_out_cases_is_not_put_in_place(upskill: Upskil
             return answer_from_skill(asked)
         return Behaviour(text="I do not know.")
 
-    skill = make_skill(here, practice=30, held_out=20, topics=2)
+    skill = make_skill(here, practice=30, held_out=20, topics=1)
     before = (skill / "SKILL.md").read_text()
     with Provider(answer) as student:
         done = upskill(*words(student))
@@ -153,6 +156,7 @@ def test_a_text_that_loses_on_held_out_cases_is_not_put_in_place(upskill: Upskil
     assert (skill / "SKILL.md").read_text() == before
 
 
+@pytest.mark.full
 def test_one_text_serves_two_models_and_each_may_have_its_own(upskill: Upskill, here: Path) -> None:
     """The second model needs one more line."""
 
@@ -176,6 +180,7 @@ def test_one_text_serves_two_models_and_each_may_have_its_own(upskill: Upskill, 
     assert [proof["model"] for proof in shared["texts"][0]["proofs"]] == ["small", "second"]
 
 
+@pytest.mark.full
 def test_a_cap_stops_it_and_the_same_command_goes_on(upskill: Upskill, skill: Path, student: Provider) -> None:
     stopped = upskill(*words(student, "--max-calls", "60"))
     assert stopped.returncode == 3

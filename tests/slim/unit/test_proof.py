@@ -42,7 +42,7 @@ def test_the_margin_lies_within_the_interval_of_what_is_undecided() -> None:
     )
     assert proof is not None
     assert proof.verdict == "undecided"
-    assert proof.interval.low < -MARGIN < proof.interval.high
+    assert proof.interval[0] < -MARGIN < proof.interval[1]
     assert proof.answers == 40
 
 
