@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from upskill.core.nouns.text import MINUS, count, points, points_range, shortened
+from upskill.report.console import print_lines
 from upskill.report.html.shell import plain, shell
 from upskill.report.wording import drawn_bar
 from upskill.slim.proof import MARGIN, Proof, short_name
@@ -52,8 +53,7 @@ def show_slimming(result: SlimResult, console: Console) -> None:
             if unit.kind != "rule":
                 console.print(_line(unit, console), soft_wrap=True)
         console.print()
-    for line in (*_sections(result), *_figures(result), sentence(result)):
-        console.print(Text(line), soft_wrap=True)
+    print_lines(map(Text, (*_sections(result), *_figures(result), sentence(result))), console)
 
 
 def _where(unit: UnitFinding, dash: str) -> str:

@@ -211,10 +211,12 @@ def prepare_slim(
     case_file = find_cases(order.skill, order.case_file, judge=settings.values.judge is not None)
     if case_file is None:
         raise UsageError(f"{skill.name}: there are no cases", hint="name a case file with -t FILE")
+    practice = practice_cases(case_file.cases)
     proving = without_practised(tuple(case for case in case_file.cases if case.use == "held-out"))
-    counted = [without_copies(practice_cases(case_file.cases).cases), without_copies(proving.cases)]
-    _require_enough([len(one.cases) for one in counted], case_file.path)
-    harness = choose_harness(settings.values.harness, (case for one in counted for case in one.cases))
+    once = without_copies((*practice.cases, *proving.cases))  # a copy of a practice case proves nothing
+    counted = [tuple(case for case in once.cases if case.use == use) for use in ("learn", "held-out")]
+    _require_enough([len(some) for some in counted], case_file.path)
+    harness = choose_harness(settings.values.harness, once.cases)
     if harness_info(harness).with_tools:
         raise UsageError(
             f"slim asks models by chat, and these cases or settings ask for the harness {harness}",
@@ -223,11 +225,11 @@ def prepare_slim(
     asked = EvaluationOrder(skill=order.skill, case_file=order.case_file, repeats=MOST_CALLS, baseline=False)
     parts: tuple[list[PreparedEvaluation], list[PreparedEvaluation]] = ([], [])
     for model in students_named(settings.values):
-        for part, one in zip(parts, counted, strict=True):
+        for part, some in zip(parts, counted, strict=True):
             prepared = prepare(
                 asked,
                 replace(settings.values, models=(model,), harness=harness),
-                chosen=ChosenCases(cases=one.cases, path=case_file.path, arms=("with_skill",)),
+                chosen=ChosenCases(cases=some, path=case_file.path, arms=("with_skill",)),
                 known=part[0].qualifications if part else (),
                 unchosen=settings.unchosen,
                 progress=progress,
@@ -237,7 +239,7 @@ def prepare_slim(
             part.append(prepared)
     cases = [part[0].experiment.plan.cases for part in parts]
     _require_enough([len(some) for some in cases], case_file.path)
-    notes = [*proving.notes, *(note for one in counted for note in one.notes), *parts[0][0].notes]
+    notes = [*practice.notes, *proving.notes, *once.notes, *parts[0][0].notes]
     if len(cases[1]) < FEWEST_PRACTICE:
         notes.append(f"with {len(cases[1])} held-out cases, a text that loses nothing is often not proven")
     prices = [_priced(one, MOST_CALLS) for one in parts[0]]
@@ -305,21 +307,21 @@ def slim(
     if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run and nothing was spent")
     folder, record = _open_run(prepared, settings, progress)
-    status = "failed"
-    try:
-        with only_one_in(folder):
+    with only_one_in(folder):
+        status = "failed"
+        try:
             write_text(folder / FULL_FILE, prepared.text(prepared.everything))
             result = _Slimming(prepared, folder, client_for(prepared.practice[0].settings), progress).run()
             write_text(folder / "slim.html", slim_page(result))
             record["results"] = slim_json(result)
             status = {"stopped": "interrupted", "explained": "explained"}.get(result.verdict, "finished")
             return result
-    except KeyboardInterrupt:
-        status = "interrupted"
-        raise
-    finally:
-        with suppress(EngineError):  # what happened matters more than that it could not be recorded
-            _keep(folder, {**record, "status": status, "finished_at": now()})
+        except KeyboardInterrupt:
+            status = "interrupted"
+            raise
+        finally:
+            with suppress(EngineError):  # what happened matters more than that it could not be recorded
+                _keep(folder, {**record, "status": status, "finished_at": now()})
 
 
 def _keep(folder: Path, record: Mapping[str, Any]) -> None:

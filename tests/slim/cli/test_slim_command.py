@@ -101,9 +101,8 @@ def test_explain_cuts_nothing_and_its_answers_serve_the_cut(
 
 
 def test_a_killed_run_is_resumed_and_nothing_is_bought_twice(
-    forker: Forker, environment: dict[str, str], upskill: Upskill, here: Path, student: Provider
+    forker: Forker, environment: dict[str, str], upskill: Upskill, here: Path, skill: Path, student: Provider
 ) -> None:
-    skill = make_skill(here, practice=30, held_out=12, topics=1)
     # Without the store: what was answered is in the run folder.
     variables = {**environment, "UPSKILL_STORE": "false"}
     full = (skill / "SKILL.md").read_text()
@@ -146,7 +145,7 @@ def test_a_text_that_loses_on_held_out_cases_is_not_put_in_place(upskill: Upskil
             return answer_from_skill(asked)
         return Behaviour(text="I do not know.")
 
-    skill = make_skill(here, practice=30, held_out=20, topics=1)
+    skill = make_skill(here, practice=30, held_out=20, topics=2)
     before = (skill / "SKILL.md").read_text()
     with Provider(answer) as student:
         done = upskill(*words(student))
