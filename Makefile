@@ -103,6 +103,7 @@ full: setup interpreters agents gallery s3 statistics removable  ## the long hal
 	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m pytest tests/*/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
+	$(BIN)/python -m benchmarks.slim_lines
 	$(BIN)/python -m benchmarks.attacks_end_to_end
 	$(BIN)/python -m benchmarks.measure --write benchmarks/results/scale.md
 	$(BIN)/python -m tools.gallery --write gallery/README.md

@@ -31,6 +31,7 @@ FEATURES = {
     feature.name: feature
     for feature in (
         Feature(name="trigger", also=("docs/how-to/check-when-a-skill-loads.md",)),
+        Feature(name="slim", also=("docs/how-to/slim-a-skill.md", "benchmarks/slim_lines.py")),
         Feature(
             name="drift",
             also=("docs/how-to/keep-a-skill-true.md", "benchmarks/drift_nights.py", "action/drift-example.yml"),

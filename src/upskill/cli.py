@@ -33,6 +33,7 @@ COMMANDS = {
     "report": ("evaluation.runs_command:report_command", "Show a run as an HTML page or as Markdown."),
     "runs": ("evaluation.runs_command", "List past runs and their results; remove old ones."),
     "settings": ("setup.settings_command", "Show every setting and where its value comes from."),
+    "slim": ("slim.command", "Cut the lines of a skill that no answer needs."),
     "sweep": ("sweep.command", "Measure many skills on many models, on one machine or on many."),
     "trace": ("traces.command", "Show what upskill reads from a recorded session."),
     "trigger": ("trigger.command", "Measure whether models load a skill when they should."),
@@ -43,7 +44,7 @@ COMMANDS = {
 imports none of them."""
 
 GROUPS = {
-    "Commands": ("generate", "eval", "trigger", "drift", "report", "handoff"),
+    "Commands": ("generate", "eval", "trigger", "drift", "slim", "report", "handoff"),
     "Many skills": ("sweep",),
     "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),

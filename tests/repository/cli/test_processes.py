@@ -201,6 +201,10 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
         "trigger", "examples/tarn-config", "-m", "scripted/examples/scripted/trigger.yaml", "-t", prompts, "--yes"
     )
     tour.type("drift", SKILL, *MODEL, "--start", "--dry-run")
+    tour.type(
+        *("slim", SKILL, "-m", f"scripted/{ROOT / 'docs' / 'how-to' / 'tarn-reader.yaml'}", "--explain"),
+        *("-t", str(ROOT / "docs" / "how-to" / "tarn-slim.json")),
+    )
     tour.type("report", run, "--open")
     tour.type("regrade", run)
     tour.type("evidence", SKILL)

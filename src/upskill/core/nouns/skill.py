@@ -27,7 +27,10 @@ META_FORMAT = "upskill.skill/1"
 RUN_FILE = "run.json"
 TEACHING_FILE = "generate.json"
 TRIGGER_FILE = "trigger.json"
-"""The records of an evaluation, a `generate` and a `trigger`: a folder with one of them is a run, and no skill."""
+SLIM_FILE = "slim.json"
+RECORD_FILES = (RUN_FILE, TEACHING_FILE, TRIGGER_FILE, SLIM_FILE)
+"""The records of an evaluation, a `generate`, a `trigger` and a `slim`: a folder with one of them is a run, and no
+skill."""
 EVIDENCE_FILE = "evidence.json"
 CARD_FILE = "evidence.md"
 SIGNATURE_FILE = f"{EVIDENCE_FILE}.sigstore.json"

@@ -18,7 +18,7 @@ from shlex import quote
 from typing import Any
 
 from upskill.core.nouns.plan import Again
-from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
+from upskill.core.nouns.skill import RECORD_FILES, TEACHING_FILE
 from upskill.core.nouns.text import on_one_line, visible
 from upskill.core.runs.records import RunRecord, SettingRecord
 from upskill.core.settings import (
@@ -205,7 +205,7 @@ def _as_text(value: object) -> str:
 
 def record_file(folder: Path) -> str:
     """The name of the record of a run. Raises `UsageError` where there is none."""
-    found = next((name for name in (RUN_FILE, TEACHING_FILE, TRIGGER_FILE) if (folder / name).is_file()), None)
+    found = next((name for name in RECORD_FILES if (folder / name).is_file()), None)
     if found is None:
         raise UsageError(f"{folder}: is not a run folder", hint="list the runs with `upskill runs`")
     return found

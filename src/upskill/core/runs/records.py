@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError
 
 from upskill.core.nouns import Arm, Design, Qualification, RunEnd, Student
 from upskill.core.nouns.look import LookTerms
-from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE, OtherSkills
+from upskill.core.nouns.skill import RUN_FILE, SLIM_FILE, TEACHING_FILE, TRIGGER_FILE, OtherSkills
 from upskill.core.nouns.text import on_one_line, whole_characters
 from upskill.core.runs.run_summaries import RUN_FORMAT
 from upskill.core.skills.skill_files import first_problem, read_plain, write_text
@@ -186,6 +186,11 @@ def read_run(folder: Path) -> RunRecord:
         raise UsageError(
             f"{folder}: is a run of `trigger`, not of `eval`",
             hint="its result is in trigger.json; the same command again takes finished answers from the cache",
+        )
+    if (folder / SLIM_FILE).is_file() and not (folder / RUN_FILE).exists():
+        raise UsageError(
+            f"{folder}: is a run of `slim`, not of `eval`",
+            hint="its result is in slim.json and slim.html; the same command again resumes it",
         )
     record = read_record(
         folder / RUN_FILE,

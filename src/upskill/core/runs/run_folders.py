@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 
 from upskill.atomic_file import write_atomically
-from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE, TRIGGER_FILE
+from upskill.core.nouns.skill import RECORD_FILES, RUN_FILE, TEACHING_FILE
 from upskill.core.runs.own_runs import seal_of
 from upskill.core.runs.records import HELD_OUT, JOURNAL_FILE, RUN_RECORD, TRIALS_FILE, RunRecord, keep_text, record_text
 from upskill.core.runs.trial_log import TrialLog
@@ -201,7 +201,7 @@ def _lock(file: int) -> bool:
 def is_at_work(folder: Path) -> bool:
     """Whether somebody may still be writing there."""
     logs = [folder / TRIALS_FILE, *folder.glob(f"trials/*/{TRIALS_FILE}")]
-    files = [*logs, *(folder / name for name in (RUN_FILE, TEACHING_FILE, TRIGGER_FILE, JOURNAL_FILE))]
+    files = [*logs, *(folder / name for name in (*RECORD_FILES, JOURNAL_FILE))]
     return any(map(is_held, (folder, *logs))) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
 
 
@@ -243,7 +243,7 @@ def size_of(folder: Path) -> int:
 
 def remove(folder: Path) -> None:
     """Take a run folder away. Cut short, it leaves a hidden folder that is no run, never half a run."""
-    marker = next((name for name in (RUN_FILE, TEACHING_FILE, TRIGGER_FILE) if (folder / name).is_file()), None)
+    marker = next((name for name in RECORD_FILES if (folder / name).is_file()), None)
     if folder.is_symlink() or marker is None:
         raise EngineError(f"{folder}: is not a run folder and was not removed")
     hidden = folder.with_name(f".removing-{folder.name}")

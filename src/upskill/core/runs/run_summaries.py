@@ -13,7 +13,15 @@ from typing import Any
 from upskill.core.nouns.evaluation import PastResult, PastRun, shown_interval
 from upskill.core.nouns.harness import DEFAULT_HARNESS
 from upskill.core.nouns.lift import Interval
-from upskill.core.nouns.skill import META_FILE, META_FORMAT, RUN_FILE, TEACHING_FILE, TRIGGER_FILE
+from upskill.core.nouns.skill import (
+    META_FILE,
+    META_FORMAT,
+    RECORD_FILES,
+    RUN_FILE,
+    SLIM_FILE,
+    TEACHING_FILE,
+    TRIGGER_FILE,
+)
 from upskill.core.nouns.text import printable
 from upskill.core.skills.skill_files import read_plain
 from upskill.errors import EngineError, UpskillError
@@ -21,6 +29,7 @@ from upskill.errors import EngineError, UpskillError
 RUN_FORMAT = "upskill.run/1"
 TEACHING_FORMAT = "upskill.generate/1"
 TRIGGER_FORMAT = "upskill.trigger_run/1"
+SLIM_FORMAT = "upskill.slim_run/1"
 
 
 USUAL_CONFIDENCE = 0.95
@@ -29,11 +38,13 @@ USUAL_CONFIDENCE = 0.95
 
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:
     """Every run in a folder, newest first. A folder that is not there holds none; a damaged one is named."""
-    for folder in runs_in(runs_dir, marked_by=(RUN_FILE, TEACHING_FILE, TRIGGER_FILE)):
+    for folder in runs_in(runs_dir, marked_by=RECORD_FILES):
         if (folder / TEACHING_FILE).exists():
             yield _read(folder, TEACHING_FILE, TEACHING_FORMAT, _generated)
         elif (folder / TRIGGER_FILE).exists():
             yield _read(folder, TRIGGER_FILE, TRIGGER_FORMAT, _triggered)
+        elif (folder / SLIM_FILE).exists():
+            yield _read(folder, SLIM_FILE, SLIM_FORMAT, _slimmed)
         else:
             yield summarise_run(folder)
 
@@ -99,6 +110,15 @@ def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
 
 def _triggered(run: PastRun, record: Mapping[str, Any]) -> PastRun:
     """One `trigger`: its sentence, and no lift."""
+    return _told(run, record, instead="trigger, without a result")
+
+
+def _slimmed(run: PastRun, record: Mapping[str, Any]) -> PastRun:
+    """One `slim`: its sentence, and no lift."""
+    return _told(run, record, instead="slim, without a result")
+
+
+def _told(run: PastRun, record: Mapping[str, Any], *, instead: str) -> PastRun:
     results = _object(record.get("results"))
     skill = _text(record.get("skill_name"))
     return replace(
@@ -106,7 +126,7 @@ def _triggered(run: PastRun, record: Mapping[str, Any]) -> PastRun:
         skill=skill,
         digest=_text(record.get("skill_digest")),
         cost=_number(_object(results.get("bought")).get("cost")),
-        sentence=(_text(results.get("sentence")) or "trigger, without a result").removeprefix(f"{skill}: "),
+        sentence=(_text(results.get("sentence")) or instead).removeprefix(f"{skill}: "),
     )
 
 

@@ -22,10 +22,8 @@ from upskill.core.nouns.skill import (
     MOST_HANDED_FILES,
     NAME_RULE,
     NEVER_PART_OF_A_SKILL,
-    RUN_FILE,
+    RECORD_FILES,
     SKILL_FILE,
-    TEACHING_FILE,
-    TRIGGER_FILE,
     is_skill_name,
 )
 from upskill.core.nouns.text import on_one_line
@@ -226,7 +224,7 @@ def _find(folder: Path, depth: int, visits: Iterator[int]) -> Iterator[Path]:
         if (folder / SKILL_FILE).is_file():
             yield folder
             return
-        if any((folder / record).is_file() for record in (RUN_FILE, TEACHING_FILE, TRIGGER_FILE)):
+        if any((folder / record).is_file() for record in RECORD_FILES):
             return  # a run holds copies of the skill it was about
         if depth == 0 or folder.is_symlink() or next(visits, None) is None:
             return
