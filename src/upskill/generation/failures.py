@@ -144,7 +144,8 @@ def describe(failures: Sequence[Failure], *, most: int = MOST_CHARACTERS) -> str
 
 def _describe(number: int, failure: Failure, most: int) -> str:
     passes = {True: "yes: the skill does harm here", False: "no", None: "not measured"}[failure.passes_without]
-    reach = {True: "yes", False: "no; plainer words may still help", None: "not measured"}[failure.reachable]
+    known = {True: "yes, or without a skill", False: "no; plainer words may still help", None: "not measured"}
+    reach = known[failure.reachable]
     saw = cut("\n".join(f"- {one}" for one in failure.saw), most // 4)
     task = cut(failure.prompt, min(MOST_PROMPT, most // 4))
     passage = cut(failure.passage, min(MOST_PROMPT, most // 6))
