@@ -52,6 +52,7 @@ def _teacher(path: Path) -> None:
         {
             "id": thing.replace(" ", "-"),
             "text": f"The {thing} is {value}.",
+            "answer": value,
             "kind": "fact",
             "place": "",
             "family": thing,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Print what lines and sections are worth; cut nothing.")
 @click.option("--drop-untested", is_flag=True, help="Also cut lines that no practice case exercises.")
 @click.option("--per-model", is_flag=True, help="Write one text per model; SKILL.md stays as it is.")
-@options.harness(auto="chat")
+@options.harness(auto="without tools")
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
 @options.concurrency(per="model")
