@@ -1,5 +1,5 @@
-"""The units of a skill's Markdown that can be cut: a paragraph, an item of a list with what is nested in it, a row of a
-table, a code block. What is left is valid Markdown in the words of the author.
+"""The units of a skill's Markdown that can be cut: a paragraph, or each of its lines if all end a sentence; an item of
+a list with what is nested in it, a row of a table, a code block. What is left is valid Markdown in the author's words.
 
 A heading and the head of a table stay as long as anything below them does; lines across the page and definitions of
 links always stay. Knows no models. docs/explanation/decisions.md says why no Markdown parser does this.
@@ -27,6 +27,7 @@ _DELIMITERS = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\
 _DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:")
 _TAG = re.compile(r" {0,3}<([A-Za-z][\w-]*)")
 _INDENTED = ("    ", "\t")
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]*_`]*[ \t]*$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +44,7 @@ class Unit:
     under: tuple[int, ...] = ()
     """The units that stay if this one does: headings, the head of a table."""
     group: int = -1
-    """Items of one list, or rows of one table, have the same."""
+    """Items of one list, rows of one table, or sentences of one paragraph have the same."""
     pinned: bool = False
 
 
@@ -124,6 +125,12 @@ def _read(lines: Sequence[str]) -> Iterator[Unit]:
             at += 1
             continue
         kind, end, level = _block(lines, at)
+        if kind == "text" and end > at + 1 and all(map(_is_sentence, lines[at:end])):
+            group += 1
+            for row in range(at, end):
+                yield Unit(kind=kind, first=row, end=row + 1, text=lines[row], group=group)
+            at, last = end, kind
+            continue
         group += (kind == "item" and last != "item") or kind == "table head"
         grouped = group if kind in ("item", "table head") else -1
         yield Unit(kind=kind, first=at, end=end, text="\n".join(lines[at:end]), level=level, group=grouped)
@@ -132,6 +139,12 @@ def _read(lines: Sequence[str]) -> Iterator[Unit]:
                 yield Unit(kind="row", first=end, end=end + 1, text=lines[end], group=group)
                 end += 1
         at, last = end, kind
+
+
+def _is_sentence(line: str) -> bool:
+    """Whether a line of a paragraph ends a sentence, and would be a paragraph wherever it stood."""
+    other = line.startswith(_INDENTED) or _DEFINITION.match(line) or _TAG.match(line)
+    return not other and _SENTENCE_END.search(line) is not None
 
 
 def _block(lines: Sequence[str], at: int) -> tuple[Kind, int, int]:

@@ -146,6 +146,60 @@ def test_what_is_cut_joins_no_two_paragraphs() -> None:
     assert document.text(_version(document, "One", "Two", "Three")) == "One.\n\nTwo.\n\nThree.\n---\n"
 
 
+SENTENCES = """## Facts
+
+The file is `a.toml`.
+Its port is 7413!
+"Quoted."
+- an item
+goes on lazily.
+
+<!-- keep -->
+One stays.
+Two stays.
+
+A line that breaks
+here. And ends.
+
+Then:
+this follows.
+
+Four spaces are no sentence of their own.
+    They would be code.
+
+A name stands alone.
+[name]: is a definition elsewhere.
+"""
+
+
+def test_lines_of_a_paragraph_are_cut_alone_where_each_ends_a_sentence() -> None:
+    document = Document(SENTENCES)
+    assert [document.units[number].text for number in document.cuttable][:4] == [
+        "The file is `a.toml`.",
+        "Its port is 7413!",
+        '"Quoted."',
+        "- an item\ngoes on lazily.",
+    ]
+    assert [unit.text for unit in document.units if unit.pinned] == ["<!-- keep -->", "One stays.", "Two stays."]
+    whole = ("A line that breaks\n", "Then:\n", "Four spaces", "A name")
+    assert all(any(unit.text.startswith(text) and "\n" in unit.text for unit in document.units) for text in whole)
+    text = document.text(_version(document, "The file", '"Quoted'))
+    assert text.startswith('## Facts\n\nThe file is `a.toml`.\n"Quoted."\n\n<!-- keep -->\nOne stays.\nTwo stays.\n')
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sentences_that_are_left_are_one_paragraph_of_the_same_words(seed: int) -> None:
+    document, drawn = Document(SENTENCES), random.Random(seed)
+    version = drawn.getrandbits(len(document.cuttable))
+    kept = "\n".join(document.units[number].text for number in sorted(document.kept(version)))
+    left = _paragraph_lines(document.text(version))
+    assert left == {line for line in _paragraph_lines(SENTENCES) if line in kept}
+
+
+def _paragraph_lines(text: str) -> set[str]:
+    return {line for block in _blocks(text) if block.type == "paragraph" for line in block.content.split("\n")}
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_left_is_the_same_markdown(seed: int) -> None:
     """A parser sees every unit that stays as it saw it in the full text."""
