@@ -82,6 +82,8 @@ class Attribution:
     fell: tuple[str, ...] = ()
     rose: tuple[str, ...] = ()
     """Cases that changed side."""
+    other_model: bool = False
+    """Whether the server described another model than when the history was bought."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -266,7 +266,7 @@ class _Call:
     def result(self, event: Event, watch: Watch, *, unfinished: str | None = None) -> DriftResult:
         """What the call came to; `unfinished` says which step does not count yet."""
         notes = [] if unfinished is None else [unfinished]
-        if self._prepared.evaluation.experiment.served[watch.student].fingerprint != watch.served:
+        if self._serves_another(watch):
             notes.append("the server does not describe the model as it did when the history was bought")
         return DriftResult(
             event=event,
@@ -276,6 +276,9 @@ class _Call:
             unfinished=unfinished is not None,
             notes=tuple(notes),
         )
+
+    def _serves_another(self, watch: Watch) -> bool:
+        return self._prepared.evaluation.experiment.served[watch.student].fingerprint != watch.served
 
     def _folder(self, name: str) -> RunFolder:
         return run_folder_at(self._run / name)
@@ -439,6 +442,7 @@ class _Call:
             now_pass=now_pass,
             fell=tuple(sorted(one for one, passed_before in changed if passed_before)),
             rose=tuple(sorted(one for one, passed_before in changed if not passed_before)),
+            other_model=self._serves_another(watch),
         )
 
     def _graded_again(self) -> tuple[int, int, int]:

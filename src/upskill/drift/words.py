@@ -70,6 +70,8 @@ def _alarm_lines(watch: Watch, alarm: Alarm) -> Iterator[str]:
 
 def cause_words(found: Attribution) -> str:
     """What an alarm comes from, as sure as it is."""
+    if found.cause == "undecided" and found.other_model:
+        return "fewer answers pass, and the server describes another model than in the history"
     if found.cause == "undecided":
         return "fewer answers pass; those without the skill do not tell whether the model changed"
     if found.cause == "not confirmed":

@@ -115,6 +115,18 @@ def test_a_model_that_fell_is_told_from_a_skill(watcher: Watcher) -> None:
     assert alarm.attribution.baseline.interval.below_zero
 
 
+def test_an_alarm_knows_that_the_server_describes_another_model(watcher: Watcher) -> None:
+    (state,) = (watcher.folder / "kept").rglob("*.json")
+    kept = json.loads(state.read_text())
+    state.write_text(json.dumps({**kept, "served": "the model of May"}))
+    watcher.model.rate = weaken(4)
+    result = watcher.nights(14)
+    assert result.watch.alarm is not None
+    assert result.watch.alarm.attribution is not None
+    assert result.watch.alarm.attribution.other_model
+    assert result.notes == ("the server does not describe the model as it did when the history was bought",)
+
+
 def test_a_skill_that_hurts_now_is_called_so(watcher: Watcher) -> None:
     watcher.model.rate = weaken(12)
     alarm = watcher.nights(14).watch.alarm
