@@ -48,7 +48,7 @@ def made_cases(*, practice: int, held_out: int, topics: int) -> list[dict[str, o
 
 
 def make_skill(
-    folder: Path, *, body: str | None = None, practice: int = 34, held_out: int = 24, topics: int = len(TOPICS)
+    folder: Path, *, body: str | None = None, practice: int = 34, held_out: int = 32, topics: int = len(TOPICS)
 ) -> Path:
     """The skill in a folder of its own, with its cases."""
     skill = folder / "brinectl"

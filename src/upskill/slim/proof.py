@@ -1,6 +1,7 @@
-"""The proof of a slim text: non-inferior to the full one within a margin, on held-out cases, by Student's t over cases.
+"""The proof of a slim text: non-inferior to the full one within a margin, on new cases like the held-out ones.
 
-A look after every half round. Answers of the full text come from the store where the server describes what it serves.
+A look after every half round, at the interval that verdicts use: losses that no case showed widen it. Answers of the
+full text come from the store where the server describes what it serves.
 """
 
 import random
@@ -14,7 +15,7 @@ from upskill.core.nouns import Scored, Skill, Trial
 from upskill.core.progress import Progress, RunProgress
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.statistics import FEWEST_CASES, Level
-from upskill.core.statistics.intervals import mean_half, unit_of
+from upskill.core.statistics.intervals import difference_like_these, unit_of
 from upskill.core.trials.measure import stored_trials
 from upskill.evaluation.evaluate import ask_with_skill
 from upskill.evaluation.prepare import PreparedEvaluation
@@ -24,7 +25,7 @@ MARGIN = 0.10
 ROUNDS = 6
 STORED_ROUNDS = 5
 """Answers of the full text that are taken from the store for each case, where it has them."""
-LEVEL = Level(error=0.05, looks=2 * ROUNDS)
+ERROR = 0.05
 """One-sided, all looks together: each look asks for a t of about 2.3."""
 Passes = dict[str, list[bool]]
 """By case: whether each answer passed."""
@@ -71,9 +72,18 @@ def passed(trial: Trial) -> bool:
 
 
 def prove(
-    part: PreparedEvaluation, shorter: Skill, folder: RunFolder, client: MeteredClient, progress: Progress
+    part: PreparedEvaluation,
+    shorter: Skill,
+    folder: RunFolder,
+    client: MeteredClient,
+    progress: Progress,
+    *,
+    earlier: int = 0,
 ) -> Proof:
-    """Ask until the proof is decided, or all rounds were asked. Raises `Stopped` where no answers come."""
+    """Ask until the proof is decided, or all rounds were asked. Raises `Stopped` where no answers come.
+
+    `earlier` proofs on the same cases have spent a part of the error.
+    """
     plan = part.experiment.plan
     (student,) = plan.students
     counted = CountedAnswers(progress, f"proving with {short_name(student.name)}", 2 * ROUNDS * len(plan.cases))
@@ -101,7 +111,7 @@ def prove(
         new = [turn for turn in turns if turn not in stored]
         if not ask(turns, slim, dict.fromkeys(families, shorter)) + ask(new, full, {}):
             raise Stopped
-        proof = judge_proof(slim, full, families, model=student.name)
+        proof = judge_proof(slim, full, families, model=student.name, earlier=earlier)
         if proof is not None and proof.verdict != "undecided":
             return proof
     if proof is None:
@@ -118,7 +128,9 @@ def half_rounds(case_ids: Sequence[str], *, seed: int) -> Iterator[list[str]]:
         yield order[len(order) // 2 :]
 
 
-def judge_proof(slim: Passes, full: Passes, families: Mapping[str, str | None], *, model: str) -> Proof | None:
+def judge_proof(
+    slim: Passes, full: Passes, families: Mapping[str, str | None], *, model: str, earlier: int = 0
+) -> Proof | None:
     """What a look says, with cases of one family as one; `None` with too few of them."""
     units: dict[tuple[str, str], list[float]] = defaultdict(list)
     both = [case_id for case_id, answers in slim.items() if answers and full.get(case_id)]
@@ -128,13 +140,14 @@ def judge_proof(slim: Passes, full: Passes, families: Mapping[str, str | None], 
     if len(units) < FEWEST_CASES:
         return None
     answers = sum(len(slim[case_id]) for case_id in both)
-    mean, half = mean_half([sum(some) / len(some) for some in units.values()], answers=answers, level=LEVEL)
-    better, worse = mean - half > -MARGIN, mean + half < -MARGIN
+    level = Level(error=ERROR / (1 + earlier), looks=2 * ROUNDS)
+    mean, lies = difference_like_these([sum(some) / len(some) for some in units.values()], answers=answers, level=level)
+    better, worse = lies.low > -MARGIN, lies.high < -MARGIN
     return Proof(
         model=model,
         verdict="non-inferior" if better else "inferior" if worse else "undecided",
         difference=mean,
-        interval=(max(-1.0, mean - half), min(1.0, mean + half)),
+        interval=(lies.low, lies.high),
         cases=len(both),
         answers=answers,
     )

@@ -41,6 +41,8 @@ from upskill.slim.search import MOST_CALLS, CaseSearch, find_lines, rates, weigh
 from upskill.slim.units import Document, subjects_of
 
 FEWEST_PRACTICE = 30
+FEWEST_HELD_OUT = 30
+"""Fewer cases cannot exclude a loss of 10 points that none of them shows."""
 MOST_UNITS = 300
 """A search weighs pairs of lines, and there are too many of them in a longer text."""
 _MOST_MISSES = 3
@@ -85,6 +87,8 @@ class PreparedSlim:
     """One for each model."""
     estimate: Estimate
     notes: tuple[str, ...]
+    earlier: int
+    """Proofs of the past on the same held-out cases."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -160,6 +164,8 @@ class SlimText:
     units: tuple[UnitFinding, ...]
     tokens_before: int
     tokens_after: int
+    body: str
+    """What is proven, and put in place."""
     file: str | None
     """In the run folder; `None` where nothing is cut."""
     proofs: tuple[Proof, ...] = ()
@@ -215,7 +221,8 @@ def prepare_slim(
     proving = without_practised(tuple(case for case in case_file.cases if case.use == "held-out"))
     once = without_copies((*practice.cases, *proving.cases))  # a copy of a practice case proves nothing
     counted = [tuple(case for case in once.cases if case.use == use) for use in ("learn", "held-out")]
-    _require_enough([len(some) for some in counted], case_file.path)
+    fewest = (FEWEST_PRACTICE, FEWEST_CASES if order.explain else FEWEST_HELD_OUT)
+    _require_enough([len(some) for some in counted], fewest, case_file.path)
     harness = choose_harness(settings.values.harness, once.cases)
     if harness_info(harness).with_tools:
         raise UsageError(
@@ -238,10 +245,11 @@ def prepare_slim(
             )
             part.append(prepared)
     cases = [part[0].experiment.plan.cases for part in parts]
-    _require_enough([len(some) for some in cases], case_file.path)
+    _require_enough([len(some) for some in cases], fewest, case_file.path)
     notes = [*practice.notes, *proving.notes, *once.notes, *parts[0][0].notes]
-    if len(cases[1]) < FEWEST_PRACTICE:
-        notes.append(f"with {len(cases[1])} held-out cases, a text that loses nothing is often not proven")
+    records = [*_records(settings, skill)]
+    if earlier := _proven_before(records, _held_out_digest(cases[1])):
+        notes.append(f"{count(earlier, 'earlier proof')} on these held-out cases: this one asks for more")
     prices = [_priced(one, MOST_CALLS) for one in parts[0]]
     prices += [_priced(one, 2 * ROUNDS) for one in parts[1] if not order.explain]
     return PreparedSlim(
@@ -253,17 +261,22 @@ def prepare_slim(
         practice=tuple(parts[0]),
         held_out=tuple(parts[1]),
         estimate=Estimate.total(prices, most_minutes=settings.values.max_time_minutes),
-        notes=tuple(dict.fromkeys([*notes, *_slimmed_before(settings, skill)])),
+        notes=tuple(dict.fromkeys([*notes, *_slimmed_before(records, text)])),
+        earlier=earlier,
     )
 
 
-def _require_enough(have: Sequence[int], path: Path) -> None:
-    for number, least, kind in zip(have, (FEWEST_PRACTICE, FEWEST_CASES), ("practice", "held-out"), strict=True):
+def _require_enough(have: Sequence[int], fewest: Sequence[int], path: Path) -> None:
+    for number, least, kind in zip(have, fewest, ("practice", "held-out"), strict=True):
         if number < least:
             raise UsageError(
                 f"{path}: has {count(number, f'{kind} case')}; slim needs {least}, {least - number} more",
                 hint="write more cases, then split them once: upskill cases split SKILL --practice 1/2",
             )
+
+
+def _held_out_digest(cases: Sequence[Case]) -> str:
+    return digest_of(sorted(case.digest for case in cases))
 
 
 def _priced(prepared: PreparedEvaluation, rounds: int) -> Estimate:
@@ -283,12 +296,19 @@ def _records(settings: ResolvedSettings, skill: Skill) -> Iterator[tuple[Path, d
                 yield folder, record
 
 
-def _slimmed_before(settings: ResolvedSettings, skill: Skill) -> Iterator[str]:
-    for folder, record in _records(settings, skill):
+def _slimmed_before(records: Sequence[tuple[Path, dict[str, Any]]], text: str) -> Iterator[str]:
+    for folder, record in records:
         results = record.get("results")
-        if isinstance(results, dict) and results.get("digest_after") == skill.digest:
+        if isinstance(results, dict) and results.get("text_after") == digest_of([text]):
             yield f"slimmed before, in {folder}: each slimming may lose up to 10 points, and losses add up"
             return
+
+
+def _proven_before(records: Sequence[tuple[Path, dict[str, Any]]], held_out: str) -> int:
+    """How many earlier slimmings were put to the test on these held-out cases, whatever the text was."""
+    finished = [record for _, record in records if record.get("status") == "finished"]
+    same = [record.get("results") for record in finished if record.get("held_out") == held_out]
+    return sum(isinstance(found, dict) and any(text.get("proofs") for text in found.get("texts", ())) for found in same)
 
 
 def slim(
@@ -309,11 +329,21 @@ def slim(
     folder, record = _open_run(prepared, settings, progress)
     with only_one_in(folder):
         status = "failed"
+        known: dict[str, Any] = {}
         try:
             write_text(folder / FULL_FILE, prepared.text(prepared.everything))
             result = _Slimming(prepared, folder, client_for(prepared.practice[0].settings), progress).run()
+            if result.verdict == "replaced":
+                # Known before it is done: a kill must not hide that this text was slimmed.
+                text = prepared.head + result.texts[0].body
+                known["text_after"] = digest_of([text])
+                _keep(folder, {**record, "results": {**slim_json(result), **known}})
+                after = _replace(prepared, text)
+                result = replace(
+                    result, digest_after=after, verdict="changed meanwhile" if after is None else "replaced"
+                )
             write_text(folder / "slim.html", slim_page(result))
-            record["results"] = slim_json(result)
+            record["results"] = {**slim_json(result), **known}
             status = {"stopped": "interrupted", "explained": "explained"}.get(result.verdict, "finished")
             return result
         except KeyboardInterrupt:
@@ -322,6 +352,18 @@ def slim(
         finally:
             with suppress(EngineError):  # what happened matters more than that it could not be recorded
                 _keep(folder, {**record, "status": status, "finished_at": now()})
+
+
+def _replace(prepared: PreparedSlim, text: str) -> str | None:
+    """Put the slim text in place of the full one: the new digest; `None` where somebody changed it meanwhile."""
+    file = prepared.order.file
+    if file.read_bytes() != prepared.text(prepared.everything).encode("utf-8"):
+        return None
+    try:
+        write_atomically(file, text, mode=file.stat().st_mode & 0o777)
+    except OSError as error:
+        raise EngineError(f"{file}: cannot be written ({error.strerror})") from None
+    return read_skill(prepared.order.skill).digest
 
 
 def _keep(folder: Path, record: Mapping[str, Any]) -> None:
@@ -346,6 +388,7 @@ def _open_run(prepared: PreparedSlim, settings: ResolvedSettings, progress: Prog
         "skill_digest": prepared.skill.digest,
         "skill_source": relative(prepared.order.skill, folder),
         "case_source": relative(prepared.practice[0].case_file, folder),
+        "held_out": _held_out_digest(prepared.cases[1]),
         "models": list(prepared.models),
         "settings": {name: asdict(one) for name, one in settings_record(settings).items()},
     }
@@ -370,7 +413,6 @@ class _Slimming:
         searches: list[list[CaseSearch]] = []
         texts: list[SlimText] = []
         verdict: Verdict = "stopped"
-        after = None
         with suppress(Stopped):
             for place in range(len(prepared.models)):
                 searches.append([])
@@ -380,12 +422,10 @@ class _Slimming:
                 texts.append(self._text_for(models, [searches[place] for place in models]))
                 self._prove(models, texts)
             verdict = self._verdict(texts)
-            if verdict == "replaced" and (after := self._replace(texts[0])) is None:
-                verdict = "changed meanwhile"
         return SlimResult(
             skill=prepared.skill.name,
             digest=prepared.skill.digest,
-            digest_after=after,
+            digest_after=None,
             verdict=verdict,
             cases=(len(prepared.cases[0]), len(prepared.cases[1])),
             searches=tuple(map(self._summary, prepared.models, searches)),
@@ -462,22 +502,21 @@ class _Slimming:
         return SlimText(
             models=tuple(prepared.models[place] for place in models),
             units=tuple(units),
+            body=document.text(version),
             tokens_before=estimate_tokens(full),
             tokens_after=estimate_tokens(text),
             file=None if text == full else file,
         )
 
-    def _written(self, text: SlimText) -> str:
-        return (self._folder / str(text.file)).read_bytes().decode("utf-8")
-
     def _prove(self, models: Sequence[int], texts: list[SlimText]) -> None:
         """Prove the last text for each of its models, until one of them is not proven."""
         if texts[-1].file is None:
             return
-        shorter = replace(self._prepared.skill, body=self._written(texts[-1])[len(self._prepared.head) :])
+        shorter = replace(self._prepared.skill, body=texts[-1].body)
         for place in models:
             folder = run_folder_at(self._folder / "trials" / f"held-out-{place + 1}")
-            proof = prove(self._prepared.held_out[place], shorter, folder, self._client, self._progress)
+            part = self._prepared.held_out[place]
+            proof = prove(part, shorter, folder, self._client, self._progress, earlier=self._prepared.earlier)
             texts[-1] = replace(texts[-1], proofs=(*texts[-1].proofs, proof))
             if proof.verdict != "non-inferior":
                 return
@@ -489,17 +528,6 @@ class _Slimming:
         if not all(text.is_proven for text in cut):
             return "not shown"
         return "nothing to cut" if not cut else "proven" if self._prepared.order.per_model else "replaced"
-
-    def _replace(self, text: SlimText) -> str | None:
-        """Put the slim text in place of the full one: the new digest; `None` where somebody changed it meanwhile."""
-        file, full = self._prepared.order.file, self._prepared.text(self._prepared.everything)
-        if file.read_bytes() != full.encode("utf-8"):
-            return None
-        try:
-            write_atomically(file, self._written(text), mode=file.stat().st_mode & 0o777)
-        except OSError as error:
-            raise EngineError(f"{file}: cannot be written ({error.strerror})") from None
-        return read_skill(self._prepared.order.skill).digest
 
     def _summary(self, model: str, searches: Sequence[CaseSearch]) -> ModelSearch:
         telling = [search for search in searches if search.is_telling]

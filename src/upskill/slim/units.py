@@ -18,7 +18,7 @@ from upskill.core.skills.markdown import fence_after
 
 Kind = Literal["heading", "text", "item", "table head", "row", "code", "comment", "rule", "definition"]
 _STRUCTURE = ("heading", "table head", "rule", "definition")
-_PIN = re.compile(r"<!--\s*keep\s*-->", re.IGNORECASE)
+_PIN = re.compile(r"<!--\s*keep\b[^>]*-->", re.IGNORECASE)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
@@ -27,7 +27,9 @@ _DELIMITERS = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\
 _DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:")
 _TAG = re.compile(r" {0,3}<([A-Za-z][\w-]*)")
 _INDENTED = ("    ", "\t")
-_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]*_`]*[ \t]*$")
+_SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)[.!?][\"'”’)\]*_`]*[ \t]*$")
+_PAIRS = ("**", "__", "*", "_", "`", "$", '"')
+_BRACKETS = (("(", ")"), ("[", "]"), ("<", ">"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +54,7 @@ class Document:
     """A body in units, and the versions of it that lack some. Bit N of a version stands for its Nth cuttable unit."""
 
     def __init__(self, body: str) -> None:
-        self._lines = body.splitlines(keepends=True)
+        self._lines = re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$", body)
         self.body = body
         self.units = list(_placed(_read([line.rstrip("\r\n") for line in self._lines])))
         above = {number for unit in self.units for number in unit.under}
@@ -144,7 +146,8 @@ def _read(lines: Sequence[str]) -> Iterator[Unit]:
 def _is_sentence(line: str) -> bool:
     """Whether a line of a paragraph ends a sentence, and would be a paragraph wherever it stood."""
     other = line.startswith(_INDENTED) or _DEFINITION.match(line) or _TAG.match(line)
-    return not other and _SENTENCE_END.search(line) is not None
+    opened = any(line.count(mark) % 2 for mark in _PAIRS) or any(line.count(a) != line.count(b) for a, b in _BRACKETS)
+    return not other and not opened and _SENTENCE_END.search(line) is not None
 
 
 def _block(lines: Sequence[str], at: int) -> tuple[Kind, int, int]:
@@ -164,10 +167,9 @@ def _block(lines: Sequence[str], at: int) -> tuple[Kind, int, int]:
     if "|" in line and _DELIMITERS.match(following) and "-" in following:
         return "table head", at + 2, 0
     if _DEFINITION.match(line):
-        return "definition", at + 1, 0
+        return "definition", _first(lines, at + 1, lambda one: not one.startswith(" ") or not one.strip()), 0
     if (tag := _TAG.match(line)) is not None:
-        closed = _first(lines, at, lambda one: f"</{tag[1]}>" in one)
-        return "text", _first(lines, closed if closed < len(lines) else at, lambda one: not one.strip()), 0
+        return "text", _first(lines, _closed(lines, at, tag[1]), lambda one: not one.strip()), 0
     if line.startswith(_INDENTED):
         return "code", _after_indented(lines, at), 0
     row = at + 1
@@ -184,6 +186,16 @@ def _block(lines: Sequence[str], at: int) -> tuple[Kind, int, int]:
 
 def _first(lines: Sequence[str], at: int, fits: Callable[[str], bool]) -> int:
     return next((row for row in range(at, len(lines)) if fits(lines[row])), len(lines))
+
+
+def _closed(lines: Sequence[str], at: int, tag: str) -> int:
+    """The line that closes a tag and all of its name inside it; the first one where none does."""
+    opened = 0
+    for row in range(at, len(lines)):
+        opened += len(re.findall(rf"<{tag}\b", lines[row])) - lines[row].count(f"</{tag}>")
+        if opened <= 0:
+            return row
+    return at
 
 
 def _after_fence(lines: Sequence[str], at: int) -> int:

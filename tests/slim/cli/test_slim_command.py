@@ -1,6 +1,7 @@
 """`upskill slim` with a student on loopback: what is cut, what stays, what is replaced, and what is asked again."""
 
 import json
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ def student() -> Iterator[Provider]:
 @pytest.fixture
 def skill(here: Path) -> Path:
     """Two topics: eight lines that can be cut."""
-    return make_skill(here, practice=30, held_out=20, topics=2)
+    return make_skill(here, practice=30, held_out=40, topics=2)
 
 
 def words(student: Provider, *more: str) -> tuple[str, ...]:
@@ -59,7 +60,7 @@ def test_the_slim_text_replaces_the_full_one_once_it_is_proven(
     assert (run / "SKILL.slim.md").read_text() == (skill / "SKILL.md").read_text()
     assert text["tokens_before"] > text["tokens_after"]
     (proof,) = text["proofs"]
-    assert (proof["verdict"], proof["cases"]) == ("non-inferior", 20)
+    assert (proof["verdict"], proof["cases"]) == ("non-inferior", 40)
     assert proof["interval"][0] > -0.1
     assert found["bought"]["calls"] == len(student.requests)
     (search,) = found["searches"]
@@ -77,6 +78,7 @@ def test_the_slim_text_replaces_the_full_one_once_it_is_proven(
     again = upskill(*words(student, "-n"))
     assert "slimmed before" in again.stdout
     assert "losses add up" in again.stdout
+    assert "1 earlier proof on these held-out cases" in again.stdout
 
 
 @pytest.mark.full
@@ -96,7 +98,7 @@ def test_explain_cuts_nothing_and_its_answers_serve_the_cut(
     assert found["verdict"] == "replaced"
     assert "zebra" not in (skill / "SKILL.md").read_text()
     assert found["bought"]["calls"] == len(student.requests) - asked
-    assert found["bought"]["calls"] <= 2 * 6 * 20
+    assert found["bought"]["calls"] <= 2 * 6 * 40
     assert len(list((here / "runs").glob("*-slim-*"))) == 1
 
 
@@ -110,6 +112,7 @@ def test_a_killed_run_is_resumed_and_nothing_is_bought_twice(
     assert whole.returncode == 0, whole.stderr
     calls = len(student.requests)
     (skill / "SKILL.md").write_text(full)
+    shutil.rmtree(here / "runs")  # an earlier proof on the same cases would ask for more
     student.requests.clear()
     for most in (40, calls - 15):
         with forker.started(variables, *words(student), cwd=here) as command:
@@ -121,7 +124,7 @@ def test_a_killed_run_is_resumed_and_nothing_is_bought_twice(
     assert "resuming runs/" in done.stderr
     assert calls <= len(student.requests) <= calls + 2 * IN_FLIGHT
     assert done.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
-    assert len(list((here / "runs").glob("*-slim-*"))) == 2
+    assert len(list((here / "runs").glob("*-slim-*"))) == 1
 
 
 @pytest.mark.full
@@ -137,6 +140,17 @@ def test_an_edit_made_meanwhile_is_not_overwritten(
     assert (skill / "SKILL.md").read_text().endswith("\nEdited.\n")
 
 
+def test_what_is_put_in_place_is_what_was_proven(
+    forker: Forker, environment: dict[str, str], here: Path, skill: Path, student: Provider
+) -> None:
+    with forker.started(environment, *words(student), cwd=here) as command:
+        wait(lambda: any((here / "runs").glob("*/SKILL.slim.md")))
+        (file,) = (here / "runs").glob("*/SKILL.slim.md")
+        file.write_text(file.read_text() + "\nNot proven.\n")
+        assert command.wait().returncode == 0
+    assert "Not proven" not in (skill / "SKILL.md").read_text()
+
+
 def test_a_text_that_loses_on_held_out_cases_is_not_put_in_place(upskill: Upskill, here: Path) -> None:
     """Held-out cases need lines that are on the subject of practice cases, which do without them."""
 
@@ -145,7 +159,7 @@ def test_a_text_that_loses_on_held_out_cases_is_not_put_in_place(upskill: Upskil
             return answer_from_skill(asked)
         return Behaviour(text="I do not know.")
 
-    skill = make_skill(here, practice=30, held_out=20, topics=2)
+    skill = make_skill(here, practice=30, held_out=40, topics=2)
     before = (skill / "SKILL.md").read_text()
     with Provider(answer) as student:
         done = upskill(*words(student))
@@ -164,7 +178,7 @@ def test_one_text_serves_two_models_and_each_may_have_its_own(upskill: Upskill, 
             return Behaviour(text="I do not know.")
         return answer_from_skill(asked)
 
-    skill = make_skill(here, practice=30, held_out=20, topics=2)
+    skill = make_skill(here, practice=30, held_out=40, topics=2)
     before = (skill / "SKILL.md").read_text()
     with Provider(answer) as student:
         both = (*words(student), "-m", "second", "--json")
@@ -193,9 +207,9 @@ def test_a_cap_stops_it_and_the_same_command_goes_on(upskill: Upskill, skill: Pa
 @pytest.mark.parametrize(
     ("practice", "held_out", "said"),
     [
-        (29, 20, "has 29 practice cases; slim needs 30, 1 more"),
-        (30, 2, "has 2 held-out cases; slim needs 6, 4 more"),
-        (0, 20, "there are no practice cases"),
+        (29, 40, "has 29 practice cases; slim needs 30, 1 more"),
+        (30, 20, "has 20 held-out cases; slim needs 30, 10 more"),
+        (0, 40, "there are no practice cases"),
     ],
 )
 def test_too_few_cases_are_refused(
@@ -223,6 +237,6 @@ def test_students_with_tools_are_refused(upskill: Upskill, skill: Path, student:
 def test_the_price_comes_first(upskill: Upskill, skill: Path, student: Provider) -> None:
     planned = json.loads(upskill(*words(student, "--dry-run", "--json")).stdout)
     assert planned["schema"] == "upskill.slim_plan/1"
-    assert planned["cases"] == {"practice": 30, "held_out": 20}
-    assert planned["calls"]["at_most"] == 30 * 30 + 2 * 6 * 20
+    assert planned["cases"] == {"practice": 30, "held_out": 40}
+    assert planned["calls"]["at_most"] == 30 * 30 + 2 * 6 * 40
     assert not student.requests

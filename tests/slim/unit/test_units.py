@@ -114,6 +114,18 @@ def test_what_a_body_consists_of() -> None:
     ]
 
 
+def test_definitions_and_tags_are_whole() -> None:
+    document = Document(
+        "[a]:\n  https://example.com\n  'T'\n\n<details>\n<details>\n\nx\n\n</details>\n\n</details>\n\nEnd.\n"
+    )
+    assert [(unit.kind, unit.text.count("\n")) for unit in document.units] == [
+        ("definition", 2),
+        ("text", 7),
+        ("text", 0),
+    ]
+    assert [unit.text for unit in Document("| a |\n|---|\n| b\u2028c |\n").units] == ["| a |\n|---|", "| b\u2028c |"]
+
+
 def test_all_units_make_the_same_body_byte_for_byte() -> None:
     for body in (BODY, BODY.replace("\n", "\r\n"), BODY.rstrip("\n")):
         document = Document(body)
@@ -169,6 +181,12 @@ Four spaces are no sentence of their own.
 
 A name stands alone.
 [name]: is a definition elsewhere.
+
+**Never do X.
+Always do Y.**
+
+It is in a file, e.g.
+the config.
 """
 
 
@@ -181,7 +199,7 @@ def test_lines_of_a_paragraph_are_cut_alone_where_each_ends_a_sentence() -> None
         "- an item\ngoes on lazily.",
     ]
     assert [unit.text for unit in document.units if unit.pinned] == ["<!-- keep -->", "One stays.", "Two stays."]
-    whole = ("A line that breaks\n", "Then:\n", "Four spaces", "A name")
+    whole = ("A line that breaks\n", "Then:\n", "Four spaces", "A name", "**Never do X.\n", "It is in a file, e.g.\n")
     assert all(any(unit.text.startswith(text) and "\n" in unit.text for unit in document.units) for text in whole)
     text = document.text(_version(document, "The file", '"Quoted'))
     assert text.startswith('## Facts\n\nThe file is `a.toml`.\n"Quoted."\n\n<!-- keep -->\nOne stays.\nTwo stays.\n')
@@ -238,6 +256,7 @@ def _pinned(body: str) -> list[str]:
 
 def test_pins_hold_for_a_line_a_list_a_table_or_a_section() -> None:
     assert _pinned("- a <!-- keep -->\n- b\n") == ["- a <!-- keep -->"]
+    assert _pinned("- a <!-- keep: lawyers ask for it -->\n- b\n") == ["- a <!-- keep: lawyers ask for it -->"]
     assert _pinned("<!-- KEEP -->\n- a\n- b\n\nc\n") == ["<!-- KEEP -->", "- a", "- b"]
     assert _pinned("<!--keep-->\n\n| a |\n|---|\n| b |\n\nc\n") == ["<!--keep-->", "| a |\n|---|", "| b |"]
     section = "## A <!-- keep -->\n\na\n\n### B\n\nb\n\n## C\n\nc\n"

@@ -113,9 +113,19 @@ def _like_these(units: Sequence[CaseTally], level: Level) -> Interval:
     freedom = len(units) - 1
     mean, spread = floored_spread(units)
     half = t_quantile(1 - level.of_a_look, freedom) * spread / math.sqrt(len(units))
-    quantile = t_quantile(1 - level.error, freedom)
-    gain = _mean_share([max(unit.difference, 0.0) for unit in units], quantile)
-    loss = _mean_share([max(-unit.difference, 0.0) for unit in units], quantile)
+    return _hull([unit.difference for unit in units], mean, half, level)
+
+
+def difference_like_these(values: Sequence[float], *, answers: int, level: Level) -> tuple[float, Interval]:
+    """The mean of differences of units, and where it lies for all units of this kind, as `cases_like_these` says."""
+    mean, half = mean_half(values, answers=answers, level=level)
+    return mean, _hull(values, mean, half, level)
+
+
+def _hull(differences: Sequence[float], mean: float, half: float, level: Level) -> Interval:
+    quantile = t_quantile(1 - level.error, len(differences) - 1)
+    gain = _mean_share([max(one, 0.0) for one in differences], quantile)
+    loss = _mean_share([max(-one, 0.0) for one in differences], quantile)
     low = mean - max(half, math.hypot(gain.rate - gain.low, loss.high - loss.rate))
     high = mean + max(half, math.hypot(gain.high - gain.rate, loss.rate - loss.low))
     return Interval(low=max(-1.0, low), high=min(1.0, high))
