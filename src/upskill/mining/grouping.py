@@ -1,0 +1,263 @@
+"""Groups moments of many sessions that are about the same thing. Deterministic, without a model; knows no candidates.
+
+Moments are vectors of their terms, weighed by how few sessions have a term, and by where it stands: what was done
+differently afterwards says more than the words. Groups grow by merging the two nearest; only moments that share a term
+which is not in too many of them are compared at all.
+"""
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from upskill.mining.moments import MinedSession, Moment
+from upskill.mining.terms import is_work
+
+NEAR = 0.2
+"""The mean cosine of the members of two groups from which they are one."""
+NEAR_WORDS = 0.4
+"""The same for requests without any word of correction, which are many and mostly unlike."""
+_TYPICAL = 0.5
+"""The share of a group that has a term that is typical of it."""
+_ONLY_THERE = 0.7
+"""The share of all moments with a term that two groups hold, if that term makes them one."""
+_LEAST_MERGED = 4
+"""Members of groups that can be one: what two or three have in common is chance."""
+_MOST_COMPARED = 300
+"""Moments that share a term; a term of more than so many tells nothing apart."""
+_SMOOTH = 8
+"""Sessions that are added to those read: in a handful of sessions no term is common only because it is in all."""
+_WEIGHTS = {"said": 1.0, "refused": 0.7, "added": 0.6, "removed": 0.4}
+_IN_BOTH = 1.6
+"""For a term that stands in the words and in what was done differently: that is what the moment is about."""
+_PLACE = 0.3
+"""For a file of source code, and for the folder or the ending of a file that no word names."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sighting:
+    """A moment in its session."""
+
+    session: MinedSession
+    moment: Moment
+
+    @property
+    def order(self) -> tuple[bool, float, str, int, str, str]:
+        """The order of time, and within a session of steps."""
+        began = self.session.began
+        return began is None, began or 0.0, self.session.name, self.moment.step, self.moment.kind, self.moment.quote
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Sightings of one thing, in order, with the terms that hold them together, weightiest first."""
+
+    sightings: tuple[Sighting, ...]
+    terms: tuple[tuple[str, float], ...]
+    central: Sighting
+    """The one nearest to all."""
+
+
+Vector = Mapping[str, float]
+
+
+def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
+    """The groups of at least two sightings, largest first; the same whatever order they come in.
+
+    Requests that correct nothing join the group that they are near to, and else make groups of their own.
+    """
+    ordered = sorted(sightings, key=lambda sighting: sighting.order)
+    rarity = _rarity(ordered, sessions)
+    vectors = [_vector(sighting.moment, rarity) for sighting in ordered]
+    strong = [at for at, sighting in enumerate(ordered) if sighting.moment.corrects]
+    weak = [at for at, sighting in enumerate(ordered) if not sighting.moment.corrects]
+    joined = [[strong[at] for at in members] for members in _Merging([vectors[at] for at in strong], NEAR).run()]
+    joined = _same_thing(joined, vectors)
+    typed = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 >= len(members)]
+    left = _attach(weak, typed, vectors)
+    joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
+    joined = _same_thing([sorted(members) for members in joined], vectors)
+    groups = [_group([ordered[at] for at in members], [vectors[at] for at in members]) for members in joined]
+    return sorted(groups, key=lambda each: (-len(each.sightings), each.sightings[0].order))
+
+
+def _same_thing(joined: list[list[int]], vectors: Sequence[Vector]) -> list[list[int]]:
+    """Groups are one where most members of both have a term that hardly anything else has: two ways to say a thing."""
+    having = Counter(term for vector in vectors for term in vector)
+    groups = sorted(joined)
+    merged = True
+    while merged:
+        merged = False
+        counts = [Counter(term for at in members for term in vectors[at]) for members in groups]
+        typical = [
+            {term for term in counts[at] if counts[at][term] >= _TYPICAL * len(members)}
+            for at, members in enumerate(groups)
+        ]
+        large = [at for at, members in enumerate(groups) if len(members) >= _LEAST_MERGED]
+        for second in large:
+            for first in (at for at in large if at < second):
+                common = typical[first] & typical[second]
+                if any(counts[first][term] + counts[second][term] >= _ONLY_THERE * having[term] for term in common):
+                    groups[first] = sorted([*groups[first], *groups.pop(second)])
+                    merged = True
+                    break
+            if merged:
+                break
+    return groups
+
+
+def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector]) -> list[int]:
+    """Add each to the group that it is nearest to, if it is near enough; returns the others."""
+    sums = [_sum(vectors[at] for at in members) for members in joined]
+    sizes = [len(members) for members in joined]
+    having: dict[str, list[int]] = defaultdict(list)
+    for number, summed in enumerate(sums):
+        for term in summed:
+            having[term].append(number)
+    left: list[int] = []
+    for at in weak:
+        near = {number for term in vectors[at] for number in having.get(term, ())}
+        best = max(
+            ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in near), default=(0.0, 0)
+        )
+        if best[0] >= NEAR:
+            joined[-best[1]].append(at)
+        else:
+            left.append(at)
+    return left
+
+
+def _sum(vectors: Iterable[Vector]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for vector in vectors:
+        for term, weight in vector.items():
+            total[term] = total.get(term, 0.0) + weight
+    return total
+
+
+def _rarity(sightings: Sequence[Sighting], sessions: int) -> dict[str, float]:
+    """The weight of each term that more than one session has."""
+    seen: dict[str, set[str]] = defaultdict(set)
+    for sighting in sightings:
+        moment = sighting.moment
+        for term in (*moment.said, *moment.added, *moment.removed):
+            seen[term].add(sighting.session.name)
+    return {term: math.log((sessions + _SMOOTH) / len(names)) for term, names in sorted(seen.items()) if len(names) > 1}
+
+
+def _vector(moment: Moment, rarity: Mapping[str, float]) -> dict[str, float]:
+    """The terms of a moment with their weights, of length one."""
+    weights: dict[str, float] = {}
+    refused = set(moment.refused)
+    for part in ("said", "added", "removed"):
+        for term in getattr(moment, part):
+            weight = rarity.get(term, 0.0) * (
+                _WEIGHTS["refused"] if part == "said" and term in refused else _WEIGHTS[part]
+            )
+            if is_work(term) or (part != "said" and (term.endswith("/") or term.startswith("."))):
+                weight *= _PLACE
+            weights[term] = max(weights.get(term, 0.0), weight)
+    for term in set(moment.said) & {*moment.added, *moment.removed}:
+        weights[term] *= _IN_BOTH
+    return _of_length_one(weights)
+
+
+def _of_length_one(weights: Mapping[str, float]) -> dict[str, float]:
+    length = math.sqrt(math.fsum(weight * weight for weight in weights.values()))
+    return {term: weights[term] / length for term in sorted(weights) if weights[term]} if length else {}
+
+
+class _Merging:
+    """Agglomeration by the mean cosine of all pairs of members of two groups."""
+
+    def __init__(self, vectors: Sequence[Vector], near: float) -> None:
+        self._near = near
+        self._sums: dict[int, dict[str, float]] = {}
+        self._members: dict[int, list[int]] = {}
+        self._next = 0
+        self._having: dict[str, set[int]] = defaultdict(set)
+        self._heap: list[tuple[float, int, int]] = []
+        for at, vector in enumerate(vectors):
+            if vector:
+                self._add(dict(vector), [at])
+
+    def run(self) -> list[list[int]]:
+        """The groups of at least two, each in order."""
+        for at in list(self._sums):
+            self._compare(at, only_before=True)
+        while self._heap:
+            _, first, second = heapq.heappop(self._heap)
+            if first in self._sums and second in self._sums:
+                self._merge(first, second)
+        return [sorted(members) for members in self._members.values() if len(members) > 1]
+
+    def _merge(self, first: int, second: int) -> None:
+        summed = dict(self._sums[first])
+        for term, weight in self._sums[second].items():
+            summed[term] = summed.get(term, 0.0) + weight
+        members = self._members[first] + self._members[second]
+        for old in (first, second):
+            for term in self._sums[old]:
+                self._having[term].discard(old)
+            del self._sums[old], self._members[old]
+        self._compare(self._add(summed, members), only_before=False)
+
+    def _add(self, vector: dict[str, float], members: list[int]) -> int:
+        name = self._next
+        self._next += 1
+        self._sums[name], self._members[name] = vector, members
+        for term in vector:
+            self._having[term].add(name)
+        return name
+
+    def _compare(self, name: int, *, only_before: bool) -> None:
+        vector, size = self._sums[name], len(self._members[name])
+        dots: dict[int, float] = defaultdict(float)
+        for term, weight in vector.items():
+            having = self._having[term]
+            if len(having) <= _MOST_COMPARED:
+                for other in having:
+                    if other != name and not (only_before and other > name):
+                        dots[other] += weight * self._sums[other][term]
+        for other, dot in dots.items():
+            # Rounded, because the order of additions must not decide which of two equal pairs comes first.
+            near = round(dot / (size * len(self._members[other])), 9)
+            if near >= self._near:
+                heapq.heappush(self._heap, (-near, min(name, other), max(name, other)))
+
+
+def _group(sightings: list[Sighting], vectors: Sequence[Vector]) -> Group:
+    total = _sum(vectors)
+    central = max(range(len(vectors)), key=lambda at: (round(_dot(vectors[at], total), 9), -at))
+    terms = sorted(total.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
+    return Group(sightings=tuple(sightings), terms=tuple(terms[:40]), central=sightings[central])
+
+
+def _dot(vector: Vector, other: Mapping[str, float]) -> float:
+    return math.fsum(weight * other.get(term, 0.0) for term, weight in vector.items())
+
+
+_EDITED = 0.2
+"""The share of the sessions that read a file beyond which one that others change is part of the work."""
+
+
+def sighted(sessions: Sequence[MinedSession]) -> list[Sighting]:
+    """The moments of these sessions, without look-ups of files that other sessions work on."""
+    edited = Counter(path for session in sessions for path in session.edited)
+    read: dict[str, set[str]] = defaultdict(set)
+    for session in sessions:
+        for moment in session.moments:
+            read[_file_of(moment)].add(session.name)
+    worked_on = {path for path, names in read.items() if edited[path] > _EDITED * len(names)}
+    return [
+        Sighting(session=session, moment=moment)
+        for session in sessions
+        for moment in session.moments
+        if moment.kind != "look-up" or not (path := _file_of(moment)) or path not in worked_on
+    ]
+
+
+def _file_of(moment: Moment) -> str:
+    """The file that was looked at or found; empty where it was something else."""
+    return next((term[5:] for term in (*moment.said, *moment.added) if term.startswith("file ")), "")
