@@ -25,10 +25,14 @@ _STABLE = 0.5
 """The share of its sessions in which a group must have the same answer."""
 _SIDE = 0.25
 """The share of its sessions from which two answers are a contradiction and not a slip."""
+_COMPARED = 10
+"""Terms of a group that are looked at for a contradiction."""
 _QUOTES = 3
+_SENTENCES = 3
 _RULE_WORDS = 2.0
 """Words that requests must share for what else is in them to be only an example."""
 
+Sides = tuple[tuple[Sighting, ...], tuple[Sighting, ...]]
 Verdict = Literal["candidate", "contradicted", "another value each time", "transient", "no common answer", "too rare"]
 
 
@@ -65,7 +69,7 @@ class Candidate:
     agreement: float
     """The share of its sessions with the same answer."""
     verdict: Verdict = "candidate"
-    sides: tuple[tuple[Sighting, ...], tuple[Sighting, ...]] = ((), ())
+    sides: Sides = ((), ())
     """Of a contradiction: those that ask for it, and those that forbid it."""
 
     @property
@@ -78,11 +82,17 @@ class Candidate:
         return (self.cost.minutes_a_month + self.cost.tokens_a_month / TOKENS_PER_MINUTE) * self.agreement
 
 
+def least_sessions(sessions: int) -> int:
+    """In how many sessions something must be seen: in many sessions chance repeats itself."""
+    return min(5, max(LEAST_SESSIONS, sessions // 60))
+
+
 def judge(groups: Sequence[Group], *, sessions: Sequence[MinedSession]) -> list[Candidate]:
     """Every group with what it came to; those worth a skill first, the most expensive first."""
     months = months_of(sessions)
     edited = _editing(sessions)
-    judged = [found for group in groups if (found := _Judged(group, months, edited).candidate()) is not None]
+    least = least_sessions(len(sessions))
+    judged = [found for group in groups if (found := _Judged(group, months, edited).candidate(least=least)) is not None]
     return sorted(judged, key=lambda one: (one.verdict != "candidate", -round(one.score, 6), one.title, one.sessions))
 
 
@@ -125,9 +135,9 @@ class _Judged:
         self._weight = {term: weight for term, weight in group.terms if term not in work}
         self._typed = self._kind in ("correction", "instruction")
 
-    def candidate(self) -> Candidate | None:
+    def candidate(self, *, least: int) -> Candidate | None:
         """The group as a candidate with its verdict; `None` where it is too rare to be one."""
-        if len(self._sessions) < LEAST_SESSIONS or (self._days and len(self._days) < LEAST_DAYS):
+        if len(self._sessions) < least or (self._days and len(self._days) < LEAST_DAYS):
             return None
         answer, agreement = self._answer()
         verdict, sides = self._verdict(answer, agreement)
@@ -146,15 +156,13 @@ class _Judged:
             sides=sides,
         )
 
-    def _verdict(
-        self, answer: str, agreement: float
-    ) -> tuple[Verdict, tuple[tuple[Sighting, ...], tuple[Sighting, ...]]]:
-        nothing: tuple[tuple[Sighting, ...], tuple[Sighting, ...]] = ((), ())
+    def _verdict(self, answer: str, agreement: float) -> tuple[Verdict, Sides]:
+        nothing: Sides = ((), ())
         if len({each.session.name for each in self._strong}) < LEAST_SESSIONS and not self._names_a_thing():
             return "no common answer", nothing
         if sum(each.moment.transient for each in self._sightings) * 2 > len(self._sightings):
             return "transient", nothing
-        sides = self._contradiction(agreement)
+        sides = self._contradiction()
         if sides is not None:
             return "contradicted", sides
         if self._varies():
@@ -170,9 +178,6 @@ class _Judged:
             for term in _answers(each.moment):
                 if term in self._weight and not is_value(term):
                     seen[term].add(each.session.name)
-        if self._kind in ("look-up", "search"):
-            # Nothing but the same page or the same file is the same look-up.
-            seen = {term: names for term, names in seen.items() if term.startswith(("file ", "help ", "web "))}
         # What was done differently counts where the words name it too, at least in some sessions.
         named = {term for each in self._sightings for term in (each.moment.said if each.moment.typed else ())}
         often = {term for term in seen if not self._typed or self._share_said(term) >= _SIDE}
@@ -199,33 +204,47 @@ class _Judged:
     def _carried(self, each: Sighting) -> set[str]:
         """What the words named and the next steps then did."""
         moment = each.moment
-        done = set(moment.added)
+        # The words of a program and its subcommand say what is done, and not with what.
+        heads = {word for term in moment.added if " " in term for word in term.split()}
+        done = set(moment.added) - heads if moment.typed else set(moment.added)
         return (set(moment.said) - set(moment.refused)) & done if moment.typed else done
 
     def _varies(self) -> bool:
         """Whether the answer is another value in each session."""
         if self._kind in ("look-up",):
             return self._outputs_differ()
-        carried = [(each.session.name, self._carried(each) | _values(each.moment)) for each in self._sightings]
-        carried = [(name, terms) for name, terms in carried if terms]
-        names = {name for name, _ in carried}
+        carried = [(each, self._carried(each) | _values(each.moment)) for each in self._sightings]
+        carried = [(each, terms) for each, terms in carried if terms]
+        names = {each.session.name for each, _ in carried}
         if len(names) < LEAST_SESSIONS:
             return False
         sessions_of: dict[str, set[str]] = defaultdict(set)
-        for name, terms in carried:
+        for each, terms in carried:
             for term in terms:
-                sessions_of[term].add(name)
-        shared = max((len(found) for term, found in sessions_of.items() if not is_value(term)), default=0)
-        rules = len({each.session.name for each in self._strong}) * 2 >= len(self._sessions)
-        if self._typed and rules and self._shared_words() >= _RULE_WORDS:
+                sessions_of[term].add(each.session.name)
+        own = {
+            each: {term for term in terms if is_code(term) and len(sessions_of[term]) == 1} for each, terms in carried
+        }
+        shared = {term: len(found) for term, found in sessions_of.items() if not is_value(term)}
+        if len({each.session.name for each, terms in own.items() if terms}) < 0.5 * len(names):
             return False
-        own = {name for name, terms in carried if any(is_code(term) and len(sessions_of[term]) == 1 for term in terms)}
-        return len(own) >= 0.5 * len(names) and shared < _STABLE * len(names)
+        if max(shared.values(), default=0) >= _STABLE * len(names):
+            return False
+        rules = len({each.session.name for each in self._strong}) * 2 >= len(self._sessions)
+        return not (self._typed and rules and self._shared_words(own) >= _RULE_WORDS)
 
-    def _shared_words(self) -> float:
-        """How many words a request has in common with others, on average: a rule has words beside its values."""
+    def _shared_words(self, own: Mapping[Sighting, set[str]]) -> float:
+        """How many words a request has in common with others, on average: a rule has words beside its values.
+
+        One sentence with another value each time is no rule, unless it names one thing that stays.
+        """
         shared = {term for term in self._weight if not is_value(term) and self._share_said(term) >= _SIDE}
-        return sum(len(shared & set(each.moment.said)) for each in self._sightings) / len(self._sightings)
+        words = []
+        for each in self._sightings:
+            values = " ".join(own.get(each, ()))
+            words.append(frozenset(term for term in shared & set(each.moment.said) if term not in values))
+        stays = any(is_code(term) and not is_work(term) and self._share_said(term) >= _STABLE for term in shared)
+        return sum(map(len, words)) / len(words) if stays or len(set(words)) > _SENTENCES else 0.0
 
     def _outputs_differ(self) -> bool:
         """Whether the same look-up brought something else in most sessions."""
@@ -241,25 +260,40 @@ class _Judged:
                 same, different = same + most - 1, different + len(found) - most
         return different > same
 
-    def _contradiction(self, agreement: float) -> tuple[tuple[Sighting, ...], tuple[Sighting, ...]] | None:
+    def _contradiction(self) -> Sides | None:
         """Those that ask for the thing and those that forbid it, where both are too many to be slips."""
         typed = [each for each in self._sightings if each.moment.typed]
-        sessions = {each.session.name for each in typed}
-        if len(sessions) < 2 * 2:
-            return None
-        carried = Counter(term for each in typed for term in self._carried(each) if is_code(term))
-        if carried and max(carried.values()) >= 0.6 * len(typed):
-            return None
-        for term, _ in self._group.terms[:6]:
+        for term, _ in self._group.terms[:_COMPARED]:
             about = [each for each in typed if term in each.moment.said]
-            if len({each.session.name for each in about}) < 0.6 * len(sessions):
+            if len(_names(about)) < _SIDE * len(_names(typed)):
                 continue
+            asked = [each for each in about if term in each.moment.added and term not in each.moment.refused]
+            undone = [each for each in about if term in each.moment.removed]
+            if self._are_sides(asked, undone) and not set(term) & {"/", "."}:  # a file is also changed to undo a change
+                return tuple(asked), tuple(undone)
             against = [each for each in about if term in each.moment.refused]
             for_it = [each for each in about if term not in each.moment.refused]
-            few = min(len({each.session.name for each in side}) for side in (against, for_it))
-            if few >= max(2, _SIDE * len(sessions)):
+            mostly = len(_names(about)) >= 0.6 * len(_names(typed))
+            if mostly and self._are_sides(for_it, against) and self._act_differently(for_it, against):
                 return tuple(for_it), tuple(against)
         return None
+
+    def _are_sides(self, first: Sequence[Sighting], second: Sequence[Sighting]) -> bool:
+        """Whether both are in too many sessions to be slips."""
+        return min(len(_names(first)), len(_names(second))) >= max(2, _SIDE * len(_names({*first, *second})))
+
+    def _act_differently(self, for_it: Sequence[Sighting], against: Sequence[Sighting]) -> bool:
+        """Whether the two sides led to different work, or at least not to the same that people named."""
+        shares = []
+        for side in (for_it, against):
+            done = Counter(term for each in side for term in set(each.moment.added))
+            shares.append({term: number / len(side) for term, number in done.items() if term in self._weight})
+        own = [
+            any(share >= 0.6 and other.get(term, 0.0) <= 0.15 for term, share in mine.items())
+            for mine, other in (shares, shares[::-1])
+        ]
+        both = {term for term, share in shares[0].items() if share >= 0.5 <= shares[1].get(term, 0.0)}
+        return all(own) or not any(self._share_said(term) >= _SIDE for term in both)
 
     def _title(self, answer: str) -> str:
         central = self._group.central.moment
@@ -316,6 +350,10 @@ class _Judged:
         )
 
 
+def _names(sightings: Iterable[Sighting]) -> set[str]:
+    return {each.session.name for each in sightings}
+
+
 def _values(moment: Moment) -> set[str]:
     """The values that a person typed."""
     return {term for term in moment.said if is_value(term)} if moment.typed else set()
@@ -325,7 +363,11 @@ def _answers(moment: Moment) -> Mapping[str, None]:
     """The terms in which the answer of a moment can be: what was done, what was said to do, what was looked at."""
     refused = set(moment.refused)
     if moment.kind in ("correction", "instruction"):
-        return dict.fromkeys(term for term in (*moment.said, *moment.added) if term not in refused)
+        files = " ".join(term for term in moment.said if is_work(term)).lower()
+        return dict.fromkeys(
+            term for term in (*moment.said, *moment.added) if term not in refused and term not in files
+        )
     if moment.kind in ("look-up", "search"):
-        return dict.fromkeys(moment.said)
+        # Nothing but the same file is the same; of help pages and the web it may be the same subject.
+        return dict.fromkeys(moment.said[:1] if moment.said[0].startswith("file ") else moment.said)
     return dict.fromkeys(moment.added)

@@ -9,13 +9,14 @@ import posixpath
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from upskill.core.nouns.text import estimate_tokens
 from upskill.mining.moments import Moment, SkillLoad
 from upskill.mining.terms import (
     Segment,
     command_terms,
+    error_terms,
     is_work,
     path_terms,
     refused_terms,
@@ -47,27 +48,31 @@ _LONG_TURN = 600
 
 CORRECTS = re.compile(
     r"""(?ix)
-      ^\W*(?:no|nope|nah|not|wrong|stop|wait|hold\ on|hmm|actually|instead|careful|again|still)\b
+      ^\W*(?:no|nope|nah|wrong|actually|instead|careful|again|still
+        |not\ (?:in|into|on|like|with|that|this|there|here|the|by|as|what|how|an?)|stop\ \w+ing)\b
     | \b(?:that|this|it)(?:'s|\ is|\ was)\ (?:not|wrong|the\ wrong|incorrect|a\ mistake)\b
     | \bwrong\ (?:file|place|folder|directory|command|tool|branch|way|one|order|format|name|version)\b
     | \b(?:i|we)(?:'ve)?\ (?:said|meant|asked|told\ you|already|never|always|don'?t|do\ not|only)\b
     | \byou\ (?:forgot|missed|broke|removed|changed|skipped|should|shouldn'?t|must|mustn'?t|didn'?t|did\ not|keep|still
-        |used|wrote|put|edited|touched|ran|opened|committed|pushed|cannot|can'?t|need|have\ to)\b
-    | \bwhy\ (?:did|do|are|is|not)\b | ^\W*(?:please\ )?(?:undo|revert|roll\ ?back)\b
+        |\w+ed|used|wrote|put|edited|touched|ran|opened|committed|pushed|cannot|can'?t|need|have\ to)\b
+    | \bwhy\ (?:(?:did|do|are)\ (?:you|we)|not)\b | ^\W*(?:please\ )?(?:undo|revert|roll\ ?back)\b
     | \bnot\ what\ i\b | \bnot\ like\ (?:this|that)\b
     """
 )
 """A turn that says that something was done in a wrong way."""
 RULES = re.compile(
     r"""(?ix)(?:^|[,;:.(]\ *|\b(?:please|you|we|and|but|must|should|to|is|are|it)\ )(?:never|always)\b
-    | \b(?:must(?:n'?t)?|make\ sure|ensure|remember|be\ sure|instead|rather\ than|not\ allowed|forbidden|belongs?
+    | \b(?:must(?:n'?t)?|make\ sure|ensure|remember|be\ sure|instead|rather\ than|not\ allowed|forbidden
+        |belongs?\ (?:in|into|below|under|on)
         |has\ to|needs?\ to\ be|goes\ in(?:to)?|our\ (?:convention|rule|style|standard|policy|\w+\ guide)|convention
         |by\ default|stick\ (?:to|with)|keep\ in\ mind|note\ that|reminder|as\ usual|supposed\ to
-        |every\ time|each\ time|by\ hand|whenever|otherwise|from\ now\ on
-        |in\ this\ (?:repo|repository|project|codebase))\b
+        |every\ time|each\ time|by\ hand|whenever|as\ always|when\ you\ are\ done|when\ done|at\ the\ end
+        |before\ you\ (?:finish|start|commit|push|begin)|(?:finish|close|end|begin)\ with|otherwise
+        |from\ now\ on|in\ this\ (?:repo|repository|project|codebase))\b
     | (?<!\bi\ )\b(?:don'?t|do\ not|have\ to|need\ to|prefer|avoid)\b
     | \bshould(?:n'?t)?\ (?:not\ )?(?:be|go|use|have|live|come|stay|only|always|never|end|start|contain|look|match)\b
     | \bwe\ (?:use|keep|write|call|name|put|store|want|have|run|do|only)\b | \bno\ \w+\ (?:in|on|at|for)\b
+    | \bwe\ \w+\ here\b
     """
 )
 """Words that make a sentence a rule: it says how a thing is done, and not which."""
@@ -94,7 +99,8 @@ _MISUSED = re.compile(
     r"(?i)usage:|unknown|unrecogni[sz]ed|unexpected (?:argument|option)|invalid|not found|no such|missing|required?"
     r"|refus|permission|denied|not allowed|unsupported|deprecated|cannot (?:find|open|connect|locate)"
     r"|could not (?:find|open|read)|no module|not set|undefined variable|must (?:be|set|run|specify|use)|did you mean"
-    r"|mismatch|needs?\b|not (?:a|installed|available|initiali[sz]ed|configured|logged|supported|enabled)|unable to"
+    r"|mismatch|incompatible|format error|unable to|needs?\\b"
+    r"|not (?:a|installed|available|initiali[sz]ed|configured|logged|supported|enabled)"
 )
 """An error of how a check was called; of what it checks the work itself is the repair."""
 _USUAL = re.compile(
@@ -146,7 +152,7 @@ class Episodes:
         for action in self._work.actions:
             if not action.failed and (name := _loaded_skill(action)):
                 found.setdefault(name, action)
-        corrections = [turn.index for turn in self._turns[1:] if self._corrects(turn)]
+        corrections = [turn.index for turn in self._turns[1:] if _rules_in(plain(turn.text).strip())]
         return tuple(
             SkillLoad(
                 skill=one_line(plain(name), most=64),
@@ -189,11 +195,10 @@ class Episodes:
     def _correction(self, turn: Statement, text: str, *, ends: int | None) -> Moment:
         before = self._acts(None, turn.index)[-_WINDOW:]
         after = self._acts(turn.index, ends)[:_WINDOW]
-        return self._corrected(turn, text, before, after, corrects=self._corrects(turn))
-
-    def _corrects(self, turn: Statement) -> bool:
-        text = plain(turn.text).strip()[:2_000]
-        return CORRECTS.search(text) is not None or (RULES.search(text) is not None and not _FURTHER.match(text))
+        rules = _rules_in(text)
+        # Work that is done over right after the words was not what was wanted, whatever the words are.
+        redone = bool(before and after) and _is_done_over(before[-1], after[0]) and not _FURTHER.match(text)
+        return self._corrected(turn, rules or text, before, after, corrects=bool(rules) or (redone and text[-1] != "?"))
 
     def _refusals(self) -> Iterator[Moment]:
         """Calls that the person did not let through, with a reason."""
@@ -261,7 +266,7 @@ class Episodes:
                 then = [*(each for each in between if _prepares(each, failed)), passed]
             if not _tells(failed, then, misused=misused):
                 self.flaky += _same_call(failed, passed)
-            elif not _TRANSIENT.search(failed.output[-1_500:]):
+            elif not _TRANSIENT.search(failed.output[-1_500:]) and not _is_slip(failed, passed):
                 yield self._repair(failed, then, used)
 
     def _repair(self, failed: Action, then: Sequence[Action], used: set[int]) -> Moment:
@@ -282,7 +287,8 @@ class Episodes:
             at=failed.at,
             quote=one_line(f"{self._shown(failed)} → {one_line(line, most=140)}", most=QUOTED),
             outcome=self._shown(then[0] if prerequisite else then[-1]),
-            said=_most([*text_terms(signature(line)), *_heads(failed)]),
+            # The words of an error are its own: `command` in one is not the command of a person.
+            said=_most([*_fixed_programs(failed), *error_terms(signature(line)), *_heads(failed)]),
             added=_most(without(after, before)),
             removed=() if prerequisite else _most(without(before, after)),
             tokens=tokens,
@@ -323,6 +329,9 @@ class Episodes:
                 ):
                     about = [word for word in segment.words if word not in _HELP_WORDS and not word.startswith("-")]
                     about = about[1:] if segment.program in _MANUALS else about
+                    about += [
+                        word for other in segments(arguments) if other.program in _FINDERS for word in other.words[1:]
+                    ]
                     if about:
                         return [
                             f"help {about[0]}",
@@ -469,6 +478,30 @@ def _of_file(path: str) -> list[str]:
     return [f"file {path}", path, name, *text_terms(re.sub(r"[_.-]", " ", name.rpartition(".")[0]))]
 
 
+def _is_done_over(before: Action, after: Action) -> bool:
+    """Whether an edit replaces what the one before it wrote, or another form of the same command follows."""
+    if before.kind == "edit" or after.kind == "edit":
+        return before.kind == after.kind and bool(_rows(before, "+") & _rows(after, "-"))
+    if not (_is_shell(before) and _is_shell(after)) or _same_call(before, after):
+        return False
+    return _is_same_aim(before, after) and _tells(before, [after], misused=True)
+
+
+def _rows(action: Action, sign: str) -> set[str]:
+    rows = islice(changed_lines(action.call.arguments), 200)
+    return {row[1:].strip() for row in rows if row.startswith(sign) and len(row.strip()) > 4}
+
+
+def _rules_in(text: str) -> str:
+    """The sentences of a turn that correct, forbid or remind; all of it where it begins like that."""
+    text = text[:2_000]
+    sentences = _SENTENCE.split(text)
+    if CORRECTS.match(text) or CORRECTS.search(sentences[0]):
+        return text
+    found = (each for each in sentences if CORRECTS.search(each) or (RULES.search(each) and not _FURTHER.match(each)))
+    return " ".join(found)
+
+
 def _most(terms: Iterable[str]) -> tuple[str, ...]:
     return tuple(term[:120] for term in list(dict.fromkeys(terms))[:_MOST_TERMS])
 
@@ -496,8 +529,21 @@ def _settled(action: Action) -> list[str]:
     return [word for word in action.call.arguments.split() if not re.fullmatch(r"2>&1|-v+|-q+|\|\||true|;", word)]
 
 
+def _fixed_programs(action: Action) -> list[str]:
+    return [f"fix {part.program}" for part in action.simple_commands]
+
+
 def _heads(action: Action) -> list[str]:
     return [segment.head for segment in segments(action.call.arguments)]
+
+
+def _is_slip(failed: Action, passed: Action) -> bool:
+    """Whether two commands have the same letters in another order: a slip of the fingers, and no knowledge."""
+    return _letters(failed) == _letters(passed)
+
+
+def _letters(action: Action) -> list[str]:
+    return sorted("".join(action.call.arguments.split()))
 
 
 def _is_same_aim(failed: Action, passed: Action) -> bool:
@@ -540,7 +586,7 @@ def _prepares(action: Action, failed: Action) -> bool:
 
 _ASKING = frozenset({"status", "list", "ls", "show", "get", "info", "version", "describe", "log", "diff"})
 _NARROWS = re.compile(
-    r"-(?:[kmxvqsn]+|n?\d+|-?(?:lf|ff|run|grep|filter|only|ignore|deselect|maxfail|verbose|quiet|tb|bail|watch).*)"
+    r"-(?:[kmxvqs]+|n?\d+|-?(?:lf|ff|run|grep|filter|only|ignore|deselect|maxfail|verbose|quiet|tb|bail|watch).*)"
 )
 
 

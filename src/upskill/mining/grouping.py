@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from upskill.mining.moments import MinedSession, Moment
-from upskill.mining.terms import is_work
+from upskill.mining.terms import is_code, is_work
 
 NEAR = 0.2
 """The mean cosine of the members of two groups from which they are one."""
@@ -20,6 +20,8 @@ NEAR_WORDS = 0.4
 """The same for requests without any word of correction, which are many and mostly unlike."""
 _TYPICAL = 0.5
 """The share of a group that has a term that is typical of it."""
+_SOMETIMES = 0.3
+"""The same for words in which a further request names what a group is about."""
 _ONLY_THERE = 0.7
 """The share of all moments with a term that two groups hold, if that term makes them one."""
 _LEAST_MERGED = 4
@@ -75,7 +77,8 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     joined = [[strong[at] for at in members] for members in _Merging([vectors[at] for at in strong], NEAR).run()]
     joined = _same_thing(joined, vectors)
     typed = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 >= len(members)]
-    left = _attach(weak, typed, vectors)
+    words = [_said_vector(sighting.moment, rarity) for sighting in ordered]
+    left = _attach(weak, typed, words)
     joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
     joined = _same_thing([sorted(members) for members in joined], vectors)
     groups = [_group([ordered[at] for at in members], [vectors[at] for at in members]) for members in joined]
@@ -97,8 +100,7 @@ def _same_thing(joined: list[list[int]], vectors: Sequence[Vector]) -> list[list
         large = [at for at, members in enumerate(groups) if len(members) >= _LEAST_MERGED]
         for second in large:
             for first in (at for at in large if at < second):
-                common = typical[first] & typical[second]
-                if any(counts[first][term] + counts[second][term] >= _ONLY_THERE * having[term] for term in common):
+                if _are_one(counts[first] + counts[second], typical[first] & typical[second], having):
                     groups[first] = sorted([*groups[first], *groups.pop(second)])
                     merged = True
                     break
@@ -107,19 +109,34 @@ def _same_thing(joined: list[list[int]], vectors: Sequence[Vector]) -> list[list
     return groups
 
 
+def _are_one(counts: Counter[str], common: Iterable[str], having: Counter[str]) -> bool:
+    """Whether what is typical of both is hardly anywhere else: a name of code, or two words, or one of nearly all."""
+    named = (term for term in common if not term.startswith(("error ", "fix ")))
+    own = [term for term in named if counts[term] >= _ONLY_THERE * having[term]]
+    if len(own) >= 2 or any(map(is_code, own)):
+        return True
+    return any(counts[term] >= 0.9 * having[term] for term in own)
+
+
 def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector]) -> list[int]:
-    """Add each to the group that it is nearest to, if it is near enough; returns the others."""
+    """Add each to the group that its words are nearest to, if they name what the group is about; returns the others."""
     sums = [_sum(vectors[at] for at in members) for members in joined]
     sizes = [len(members) for members in joined]
-    having: dict[str, list[int]] = defaultdict(list)
-    for number, summed in enumerate(sums):
-        for term in summed:
-            having[term].append(number)
+    typical: dict[str, list[int]] = defaultdict(list)
+    for number, members in enumerate(joined):
+        counts = Counter(term for at in members for term in vectors[at])
+        for term in sorted(counts):
+            if counts[term] >= _SOMETIMES * len(members):
+                typical[term].append(number)
     left: list[int] = []
     for at in weak:
-        near = {number for term in vectors[at] for number in having.get(term, ())}
+        shared: dict[int, list[str]] = defaultdict(list)
+        for term in vectors[at]:
+            for number in typical.get(term, ()):
+                shared[number].append(term)
+        named = [number for number, terms in shared.items() if len(terms) >= 2 or any(map(is_code, terms))]
         best = max(
-            ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in near), default=(0.0, 0)
+            ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in named), default=(0.0, 0)
         )
         if best[0] >= NEAR:
             joined[-best[1]].append(at)
@@ -144,6 +161,11 @@ def _rarity(sightings: Sequence[Sighting], sessions: int) -> dict[str, float]:
         for term in (*moment.said, *moment.added, *moment.removed):
             seen[term].add(sighting.session.name)
     return {term: math.log((sessions + _SMOOTH) / len(names)) for term, names in sorted(seen.items()) if len(names) > 1}
+
+
+def _said_vector(moment: Moment, rarity: Mapping[str, float]) -> dict[str, float]:
+    """The words of a moment alone."""
+    return _of_length_one({term: rarity.get(term, 0.0) for term in moment.said})
 
 
 def _vector(moment: Moment, rarity: Mapping[str, float]) -> dict[str, float]:

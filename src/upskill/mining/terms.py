@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from upskill.core.shell import Document, Operator, Word, tokens_of
 
@@ -29,17 +30,17 @@ _VALUE = re.compile(r"(?=[^\s]*\d)[\w.:#@+/-]*\d[\w.:#@+/%-]*")
 _UNIQUE = re.compile(r"[0-9a-f]{7,}|\d{5,}|0x[0-9a-f]+|(?:[0-9a-f]{4,}-){2,}[0-9a-f]+", re.IGNORECASE)
 
 _STOP = """
-a about above actually after again ain all already also always am an and another any anyway are aren as asked at
-back be because been before being below between bit both but by can cannot correct could couldn did didn do does
-doesn doing don done down each either else even ever every few first for forgot from further get gets getting give
-go goes going good got had has hasn have haven having he her here hey hi him his hmm how however i if in instead
+a about above actually after again ain all already also always am an and another any anyway are aren as asked at back
+be because been before being below between bit both but by can cannot correct could couldn did didn do does doesn
+doing don done down each either else even ever every few file files first for forgot from further get gets getting
+give go goes going good got had has hasn have haven having he her here hey hi him his hmm how however i if in instead
 into is isn it its itself just keep know last least let lets like look lot made make makes many may maybe me mean
-meant might mine more most much must my need needs never new next no nor not nothing now of off oh ok okay on once
-one only or other our out over own per perhaps please put quite rather really remember right run running runs said
-same say says see seem seems shall she should shouldn since so some something still stop such sure take than thank
-thanks that the their them then there these they thing things this those though through time times to today told too
-try two under until up upon us use used uses using very want was wasn way we well were what when where which while
-who why will with without won work working works would wouldn wrong yes yet you your yours
+meant might mine more most much must my need needs never new next no nor not nothing now of off oh ok okay on once one
+only or other our out over own per perhaps please put quite rather really remember right run running runs said same
+say says see seem seems shall she should shouldn since so some something still stop such sure take than thank thanks
+that the their them then there these they thing things this those though through time times to today told too try two
+under until up upon us use used uses using very want was wasn way we well were what when where which while who why
+will with without won work working works would wouldn wrong yes yet you your yours
 """
 STOP = frozenset(_STOP.split())
 """Words that say nothing of what a text is about, also where it corrects."""
@@ -68,6 +69,14 @@ def text_terms(text: str) -> list[str]:
     for match in _PIECE.finditer(text):
         found += _terms_of_piece(match.group().strip(".:…"))
     return list(dict.fromkeys(found))
+
+
+_IN_ALL_ERRORS = "error fail command exit code status line warn exception fatal return non zero"
+
+
+def error_terms(text: str) -> list[str]:
+    """The terms of an error, set apart from those of what people write."""
+    return [f"error {term}" for term in text_terms(text) if term not in _IN_ALL_ERRORS.split()]
 
 
 def _terms_of_piece(piece: str) -> Iterator[str]:
@@ -153,8 +162,10 @@ class Segment:
     @property
     def head(self) -> str:
         """The program with its subcommand, if the next word is one."""
-        plain = next((word for word in self.words[1:3] if not word.startswith("-")), "")
-        return f"{self.program} {plain}" if re.fullmatch(r"[a-z][a-z:-]{1,24}", plain) else self.program
+        # What follows a flag may be its value.
+        plain = (word for before, word in pairwise(self.words[:6]) if word[:1] != "-" and before[:1] != "-")
+        first = next(plain, "")
+        return f"{self.program} {first}" if re.fullmatch(r"[a-z][a-z:-]{1,24}", first) else self.program
 
     def terms(self) -> Iterator[str]:
         """Everything that tells this command from another."""
@@ -235,7 +246,7 @@ def is_code(term: str) -> bool:
 
 _SOURCE = re.compile(
     r"(?i)\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|rb|php|cs|fs|swift|mm?|[ch](?:pp|xx|c|h|u|uh)?|hs|ml|ex|exs"
-    r"|erl|clj|lua|dart|sh|bash|pl|r|jl|zig|nim|html?|s?css|less|log|lock|out|tmp|diff|patch|png|jpe?g|svg|pdf)$"
+    r"|erl|clj|lua|dart|r|jl|zig|nim|html?|s?css|less|log|lock|out|tmp|diff|patch|png|jpe?g|svg|pdf)$"
 )
 """Files that are read because they are the work, or because it made them: no reference."""
 
@@ -253,7 +264,8 @@ def without(terms: Iterable[str], others: Iterable[str]) -> list[str]:
 
 _NEGATION = re.compile(
     r"(?i)\b(?:not|never|don'?t|doesn'?t|didn'?t|do not|no|stop|without|avoid|isn'?t|aren'?t|shouldn'?t|mustn'?t|can'?t"
-    r"|cannot|won'?t|instead of|rather than|forget about|drop|remove|skip|quit|nicht|kein\w*|pas|jamais|no longer)\b"
+    r"|cannot|won'?t|instead of|rather than|forget about|drop|remove|skip|quit|nicht|kein\w*|pas|jamais|no longer"
+    r"|revert|undo|you(?= \w+ed\b)|you (?:put|wrote|used|made|did|ran)|why did you)\b"
 )
 _CLAUSE = re.compile(r"[.;:!?](?=\s|$)|[\n,—–]|\b(?:but|and|use|do|then|just|only|please|always|because|since)\b|\s-\s")
 
@@ -264,6 +276,7 @@ def refused_terms(text: str) -> set[str]:
     found: set[str] = set()
     for match in _NEGATION.finditer(text):
         rest = text[match.end() : match.end() + 120]
-        end = _CLAUSE.search(rest, 1)
-        found.update(text_terms(rest[: end.start()] if end and end.start() > 1 else rest))
+        # The verb that is negated belongs to the clause: `don't use`.
+        end = _CLAUSE.search(rest, 5)
+        found.update(text_terms(rest[: end.start()] if end else rest))
     return found
