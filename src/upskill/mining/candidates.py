@@ -106,6 +106,12 @@ def _editing(sessions: Iterable[MinedSession]) -> dict[str, frozenset[str]]:
     return {term: frozenset(names) for term, names in found.items()}
 
 
+def practice_and_later(sessions: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The earlier half of the sessions, from which a skill may be written, and the later half, which tests it."""
+    middle = len(sessions) // 2
+    return tuple(sessions[:middle]), tuple(sessions[middle:])
+
+
 def months_of(sessions: Iterable[MinedSession]) -> float:
     """The time that the sessions cover, at least one month: less says nothing of the next."""
     began = [session.began for session in sessions if session.began is not None]
@@ -126,9 +132,13 @@ class _Judged:
         self._months = months
         self._sightings = group.sightings
         self._sessions = tuple(dict.fromkeys(each.session.name for each in self._sightings))
+        practice = set(practice_and_later(self._sessions)[0])
+        fitting = [each for each in group.nearest if each.session.name in practice] or [*group.nearest]
+        # The typical moment is one that a skill may be written from: later ones test it.
+        self._central = next((each for each in fitting if each.moment.corrects), fitting[0])
         self._days = tuple(sorted({day for each in self._sightings if (day := day_of(each.session.began))}))
         self._strong = [each for each in self._sightings if each.moment.corrects]
-        kinds = Counter(each.moment.kind for each in self._sightings)
+        kinds = Counter(each.moment.kind for each in self._strong or self._sightings)
         self._kind: MomentKind = min(kinds, key=lambda kind: (-kinds[kind], kind))
         # A file that other sessions change as well is work, and not what this is about.
         work = {term for term, _ in group.terms if len(edited.get(term, frozenset()).difference(self._sessions)) >= 2}
@@ -296,7 +306,7 @@ class _Judged:
         return all(own) or not any(self._share_said(term) >= _SIDE for term in both)
 
     def _title(self, answer: str) -> str:
-        central = self._group.central.moment
+        central = self._central.moment
         if self._kind == "repair":
             failed = central.quote.partition(" → ")[0]
             return f"`{failed}` fails; `{central.outcome}` works"
@@ -307,7 +317,7 @@ class _Judged:
         return central.quote
 
     def _lesson(self, answer: str) -> str:
-        central = self._best()
+        central = self._central.moment
         if self._kind == "repair":
             failed, _, error = central.quote.partition(" → ")
             return f"`{failed}` fails ({error}). `{central.outcome}` worked."
@@ -323,12 +333,9 @@ class _Judged:
         )
         return f"{central.quote}{then}"
 
-    def _best(self) -> Moment:
-        return self._group.central.moment
-
     def _quotes(self) -> tuple[Sighting, ...]:
         """The typical one, the earliest and the latest, of different words and sessions where there are."""
-        chosen = [self._group.central]
+        chosen = [self._central]
         for each in (*self._sightings[:1], *reversed(self._sightings), *self._sightings):
             if len(chosen) == _QUOTES:
                 break

@@ -263,7 +263,7 @@ class Episodes:
             then = [passed]
             if not _tells(failed, then, misused=misused) and not self._edits_between(failed, passed):
                 between = [each for each in self._between(failed, passed) if _is_shell(each) and each.state == "passed"]
-                then = [*(each for each in between if _prepares(each, failed)), passed]
+                then = [*(each for each in between if _prepares(each)), passed]
             if not _tells(failed, then, misused=misused):
                 self.flaky += _same_call(failed, passed)
             elif not _TRANSIENT.search(failed.output[-1_500:]) and not _is_slip(failed, passed):
@@ -539,7 +539,7 @@ def _heads(action: Action) -> list[str]:
 
 def _is_slip(failed: Action, passed: Action) -> bool:
     """Whether two commands have the same letters in another order: a slip of the fingers, and no knowledge."""
-    return _letters(failed) == _letters(passed)
+    return not _same_call(failed, passed) and _letters(failed) == _letters(passed)
 
 
 def _letters(action: Action) -> list[str]:
@@ -575,13 +575,10 @@ def _aims(action: Action) -> list[Segment]:
     )
 
 
-def _prepares(action: Action, failed: Action) -> bool:
-    """Whether a command between a failure and the pass may have made it possible: no look around, of the same program
-    or such as sets something up."""
-    programs = {segment.program for segment in _aims(failed)}
-    return (action.kind == "command" and not action.is_check) or any(
-        segment.program in programs and not set(segment.words) & _ASKING for segment in segments(action.call.arguments)
-    )
+def _prepares(action: Action) -> bool:
+    """Whether a command between a failure and the pass may have made it possible: it did more than look and check."""
+    asks = any(set(segment.words[1:3]) & _ASKING for segment in segments(action.call.arguments))
+    return action.kind == "command" and not action.is_check and not asks
 
 
 _ASKING = frozenset({"status", "list", "ls", "show", "get", "info", "version", "describe", "log", "diff"})

@@ -57,8 +57,8 @@ class Group:
 
     sightings: tuple[Sighting, ...]
     terms: tuple[tuple[str, float], ...]
-    central: Sighting
-    """The one nearest to all."""
+    nearest: tuple[Sighting, ...]
+    """The sightings, the one that is most like all others first."""
 
 
 Vector = Mapping[str, float]
@@ -88,25 +88,22 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
 def _same_thing(joined: list[list[int]], vectors: Sequence[Vector]) -> list[list[int]]:
     """Groups are one where most members of both have a term that hardly anything else has: two ways to say a thing."""
     having = Counter(term for vector in vectors for term in vector)
-    groups = sorted(joined)
-    merged = True
-    while merged:
-        merged = False
-        counts = [Counter(term for at in members for term in vectors[at]) for members in groups]
-        typical = [
-            {term for term in counts[at] if counts[at][term] >= _TYPICAL * len(members)}
-            for at, members in enumerate(groups)
-        ]
-        large = [at for at, members in enumerate(groups) if len(members) >= _LEAST_MERGED]
-        for second in large:
-            for first in (at for at in large if at < second):
-                if _are_one(counts[first] + counts[second], typical[first] & typical[second], having):
-                    groups[first] = sorted([*groups[first], *groups.pop(second)])
-                    merged = True
-                    break
-            if merged:
+    groups = [(members, Counter(term for at in members for term in vectors[at])) for members in sorted(joined)]
+    waiting = list(range(len(groups)))
+    while waiting:
+        first = waiting.pop(0)
+        members, counts = groups[first]
+        typical = {term for term, number in counts.items() if number >= _TYPICAL * len(members)}
+        for second, (others, its) in enumerate(groups):
+            if second == first or min(len(members), len(others)) < _LEAST_MERGED:
+                continue
+            common = [term for term in typical if its[term] >= _TYPICAL * len(others)]
+            if common and _are_one(counts + its, common, having):
+                groups[first] = sorted([*members, *others]), counts + its
+                groups[second] = [], Counter()
+                waiting.append(first)
                 break
-    return groups
+    return [members for members, _ in groups if members]
 
 
 def _are_one(counts: Counter[str], common: Iterable[str], having: Counter[str]) -> bool:
@@ -251,9 +248,10 @@ class _Merging:
 
 def _group(sightings: list[Sighting], vectors: Sequence[Vector]) -> Group:
     total = _sum(vectors)
-    central = max(range(len(vectors)), key=lambda at: (round(_dot(vectors[at], total), 9), -at))
+    order = sorted(range(len(vectors)), key=lambda at: (-round(_dot(vectors[at], total), 9), at))
     terms = sorted(total.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
-    return Group(sightings=tuple(sightings), terms=tuple(terms[:40]), central=sightings[central])
+    nearest = tuple(sightings[at] for at in order)
+    return Group(sightings=tuple(sightings), terms=tuple(terms[:40]), nearest=nearest)
 
 
 def _dot(vector: Vector, other: Mapping[str, float]) -> float:

@@ -54,12 +54,6 @@ class Mining:
         return self.candidates[:MOST_CANDIDATES]
 
 
-def practice_and_later(candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The earlier half of the sessions, from which a skill may be written, and the later half, which tests it."""
-    middle = len(candidate.sessions) // 2
-    return candidate.sessions[:middle], candidate.sessions[middle:]
-
-
 def mine(order: MineOrder, *, environment: Mapping[str, str], progress: Progress = SILENT) -> Mining:
     """Read the sessions and find what is worth teaching. Calls no model; writes nothing but the cache."""
     if order.folder is not None:

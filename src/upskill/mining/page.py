@@ -10,8 +10,8 @@ from markupsafe import Markup
 from upskill.atomic_file import write_atomically
 from upskill.core.nouns.text import visible
 from upskill.errors import EngineError, UsageError
-from upskill.mining.candidates import Candidate
-from upskill.mining.mine import LATER_NEEDED, Mining, practice_and_later
+from upskill.mining.candidates import Candidate, practice_and_later
+from upskill.mining.mine import LATER_NEEDED, Mining
 from upskill.mining.words import (
     a_month,
     candidate_lines,
@@ -70,7 +70,7 @@ def mined_page(mining: Mining, folder: str) -> str:
 
 
 def _card(candidate: Candidate, number: int, folder: str) -> Markup:
-    practice, later = practice_and_later(candidate)
+    practice, later = practice_and_later(candidate.sessions)
     claim = "enough" if len(later) >= LATER_NEEDED else "too few to prove it there"
     sessions = f"{len(practice)} sessions to learn from, {len(later)} later ones, {claim}"
     facts = f"{often(candidate)}; {a_month(candidate)}; {sessions}"

@@ -360,7 +360,8 @@ _ANSWER = TypeAdapter(_Answer)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Answer for each file on a line of the input."""
+    """Answer for each file on a line of the input. What goes wrong here is told by whoever asked."""
+    sys.excepthook = lambda *_: None
     reader = _FileReader(os.environ, Path(arguments[0]) if arguments[0] else None)
     for line in sys.stdin.buffer:
         answer = reader.read(Path(json.loads(line)))

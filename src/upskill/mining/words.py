@@ -6,9 +6,9 @@ from shlex import quote
 
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.text import count, shortened, size_words
-from upskill.mining.candidates import Candidate, Verdict, day_of
+from upskill.mining.candidates import Candidate, Verdict, day_of, practice_and_later
 from upskill.mining.grouping import Sighting
-from upskill.mining.mine import LATER_NEEDED, Mining, practice_and_later
+from upskill.mining.mine import LATER_NEEDED, Mining
 
 SCHEMA = "upskill.mine/1"
 MINED_FORMAT = "upskill.mined/1"
@@ -170,7 +170,7 @@ def candidate_json(
     candidate: Candidate, mining: Mining, *, number: int | None = None, folder: str = ""
 ) -> dict[str, Json]:
     """One candidate; `generate` is null where no command is offered for it."""
-    practice, later = practice_and_later(candidate)
+    practice, later = practice_and_later(candidate.sessions)
     offered = number is not None and number <= len(mining.shown)
     return {
         "number": number,
@@ -221,7 +221,7 @@ def mined_json(mining: Mining) -> dict[str, Json]:
     paths = mining.read.paths
     candidates: list[Json] = []
     for number, candidate in enumerate(mining.shown, 1):
-        practice, later = practice_and_later(candidate)
+        practice, later = practice_and_later(candidate.sessions)
         candidates.append(
             {
                 "number": number,
@@ -245,7 +245,7 @@ def task_of(candidate: Candidate) -> str:
 
 def document(candidate: Candidate) -> str:
     """The material of a candidate: its episodes in the sessions of practice, and nothing of the later ones."""
-    practice = set(practice_and_later(candidate)[0])
+    practice = set(practice_and_later(candidate.sessions)[0])
     lines = [
         f"# {shortened(candidate.title, 200)}",
         "",
