@@ -235,10 +235,16 @@ class _Judged:
         own = {
             each: {term for term in terms if is_code(term) and len(sessions_of[term]) == 1} for each, terms in carried
         }
-        shared = {term: len(found) for term, found in sessions_of.items() if not is_value(term)}
+        shared: dict[str, set[str]] = defaultdict(set)
+        for each, terms in carried:
+            # The words that a name consists of are not shared: another name has other ones.
+            whole = " ".join(own[each])
+            for term in terms:
+                if not is_value(term) and term not in whole:
+                    shared[term].add(each.session.name)
         if len({each.session.name for each, terms in own.items() if terms}) < 0.5 * len(names):
             return False
-        if max(shared.values(), default=0) >= _STABLE * len(names):
+        if max(map(len, shared.values()), default=0) >= _STABLE * len(names):
             return False
         rules = len({each.session.name for each in self._strong}) * 2 >= len(self._sessions)
         return not (self._typed and rules and self._shared_words(own) >= _RULE_WORDS)

@@ -78,7 +78,7 @@ RULES = re.compile(
 """Words that make a sentence a rule: it says how a thing is done, and not which."""
 _FURTHER = re.compile(
     r"(?i)^\W*(?:(?:now|then|next|also|and|great|good|perfect|thanks?|ok(?:ay)?|nice|can|could|please|let'?s|you|we"
-    r"|lastly|finally|after that)\W+){0,4}(?:add|write|create|implement|fix|explain|show|tell|what|how|why is|commit"
+    r"|lastly|finally|after that)\W+){0,4}(?:add|write|create|implement|fix|explain|show|tell|commit"
     r"|push|open|refactor|update|document|summari[sz]e|review|look at|check|continue|proceed|move on|merge|release)\b"
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+(?:\s*[-*•]\s*)?|\s+[—–]\s+")
@@ -498,8 +498,9 @@ def _rules_in(text: str) -> str:
     sentences = _SENTENCE.split(text)
     if CORRECTS.match(text) or CORRECTS.search(sentences[0]):
         return text
-    found = (each for each in sentences if CORRECTS.search(each) or (RULES.search(each) and not _FURTHER.match(each)))
-    return " ".join(found)
+    if not any(CORRECTS.search(each) or (RULES.search(each) and not _FURTHER.match(each)) for each in sentences):
+        return ""
+    return " ".join(each for each in sentences if not _FURTHER.match(each) and each[-1:] != "?")
 
 
 def _most(terms: Iterable[str]) -> tuple[str, ...]:

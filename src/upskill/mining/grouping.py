@@ -78,7 +78,9 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     joined = _same_thing(joined, vectors)
     typed = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 >= len(members)]
     words = [_said_vector(sighting.moment, rarity) for sighting in ordered]
-    left = _attach(weak, typed, words)
+    single = sorted({*strong}.difference(at for members in joined for at in members))
+    left = _attach([*weak, *(at for at in single if ordered[at].moment.typed)], typed, words)
+    left = [at for at in left if at in {*weak}]
     joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
     joined = _same_thing([sorted(members) for members in joined], vectors)
     groups = [_group([ordered[at] for at in members], [vectors[at] for at in members]) for members in joined]
@@ -119,12 +121,16 @@ def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vect
     """Add each to the group that its words are nearest to, if they name what the group is about; returns the others."""
     sums = [_sum(vectors[at] for at in members) for members in joined]
     sizes = [len(members) for members in joined]
+    having = Counter(term for vector in vectors for term in vector)
     typical: dict[str, list[int]] = defaultdict(list)
+    own: dict[str, int] = {}
     for number, members in enumerate(joined):
         counts = Counter(term for at in members for term in vectors[at])
         for term in sorted(counts):
             if counts[term] >= _SOMETIMES * len(members):
                 typical[term].append(number)
+            if counts[term] >= max(_LEAST_MERGED - 1, _TYPICAL * len(members), _ONLY_THERE * having[term]):
+                own[term] = number
     left: list[int] = []
     for at in weak:
         shared: dict[int, list[str]] = defaultdict(list)

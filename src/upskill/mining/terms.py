@@ -155,15 +155,23 @@ class Segment:
         self.words, self.assigned, self.folder = tuple(words), tuple(assigned), folder
 
     @property
+    def _inner(self) -> tuple[str, ...]:
+        """The words from the program on, also where Python starts it as a module."""
+        is_module = (
+            len(self.words) > 2 and self.words[1] == "-m" and re.fullmatch(r"(?:.*/)?python[\d.]*", self.words[0])
+        )
+        return self.words[2:] if is_module else self.words
+
+    @property
     def program(self) -> str:
         """The name of the program, without its folder."""
-        return posixpath.basename(self.words[0].replace("\\", "/")) if self.words else ""
+        return posixpath.basename(self._inner[0].replace("\\", "/")) if self.words else ""
 
     @property
     def head(self) -> str:
         """The program with its subcommand, if the next word is one."""
         # What follows a flag may be its value.
-        plain = (word for before, word in pairwise(self.words[:6]) if word[:1] != "-" and before[:1] != "-")
+        plain = (word for before, word in pairwise(self._inner[:6]) if word[:1] != "-" and before[:1] != "-")
         first = next(plain, "")
         return f"{self.program} {first}" if re.fullmatch(r"[a-z][a-z:-]{1,24}", first) else self.program
 
@@ -178,7 +186,9 @@ class Segment:
         yield stem(self.program) if self.program.isalpha() else self.program.lower()
         if self.head != self.program:
             yield self.head
-        for word in self.words[1:_MOST_ARGUMENTS]:
+        if self._inner != self.words:
+            yield "python -m"
+        for word in self._inner[1:_MOST_ARGUMENTS]:
             if _FLAG.fullmatch(word):
                 yield _flag(word)
                 yield from _words(word.partition("=")[0].replace("-", " ") if word.startswith("--") else "")

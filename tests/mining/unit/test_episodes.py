@@ -88,7 +88,7 @@ def test_the_same_command_again_is_flaky(tmp_path: Path) -> None:
 
 def test_an_edit_that_repairs_a_check_is_work(tmp_path: Path) -> None:
     failed = ran("pytest tests/a.py", "E   assert 1 == 2", failed=True)
-    turns = ["Test.", failed, edited("a.py", "2"), ran("pytest -q tests/a.py tests/b.py")]
+    turns: list[Turn] = ["Test.", failed, edited("a.py", "2"), ran("pytest -q tests/a.py tests/b.py")]
     assert moments(tmp_path, "repair", *turns) == []
 
 
