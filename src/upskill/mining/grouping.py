@@ -26,7 +26,9 @@ _ONLY_THERE = 0.7
 """The share of all moments with a term that two groups hold, if that term makes them one."""
 _LEAST_MERGED = 4
 """Members of groups that can be one: what two or three have in common is chance."""
-_MOST_COMPARED = 300
+_MOST_TERMS = 20
+"""Terms of a moment that are compared, the weightiest."""
+_MOST_COMPARED = 120
 """Moments that share a term; a term of more than so many tells nothing apart."""
 _SMOOTH = 8
 """Sessions that are added to those read: in a handful of sessions no term is common only because it is in all."""
@@ -80,7 +82,8 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     words = [_said_vector(sighting.moment, rarity) for sighting in ordered]
     single = sorted({*strong}.difference(at for members in joined for at in members))
     left = _attach([*weak, *(at for at in single if ordered[at].moment.typed)], typed, words)
-    left = [at for at in left if at in {*weak}]
+    requests = {*weak}
+    left = [at for at in left if at in requests]
     joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
     joined = _same_thing([sorted(members) for members in joined], vectors)
     groups = [_group([ordered[at] for at in members], [vectors[at] for at in members]) for members in joined]
@@ -189,8 +192,9 @@ def _vector(moment: Moment, rarity: Mapping[str, float]) -> dict[str, float]:
 
 
 def _of_length_one(weights: Mapping[str, float]) -> dict[str, float]:
-    length = math.sqrt(math.fsum(weight * weight for weight in weights.values()))
-    return {term: weights[term] / length for term in sorted(weights) if weights[term]} if length else {}
+    most = sorted(weights, key=lambda term: (-weights[term], term))[:_MOST_TERMS]
+    length = math.sqrt(math.fsum(weights[term] ** 2 for term in most))
+    return {term: weights[term] / length for term in sorted(most) if weights[term]} if length else {}
 
 
 class _Merging:
