@@ -28,11 +28,11 @@ def ran(command: str, output: str = "ok", *, failed: bool = False) -> Ran:
 
 
 def edited(file: str, new: str, *, old: str = "x") -> Ran:
-    return Ran(tool="Edit", given={"file_path": f"/work/app/{file}", "old_string": old, "new_string": new})
+    return Ran(tool="Edit", given={"file_path": f"/srv/app/{file}", "old_string": old, "new_string": new})
 
 
 def read(file: str, output: str = "text") -> Ran:
-    return Ran(tool="Read", given={"file_path": f"/work/app/{file}"}, output=output)
+    return Ran(tool="Read", given={"file_path": f"/srv/app/{file}"}, output=output)
 
 
 def searched(pattern: str, path: str = ".") -> Ran:
@@ -49,7 +49,7 @@ def write_session(folder: Path, number: int, turns: Sequence[Turn], *, minutes: 
         nonlocal at
         at += timedelta(minutes=minutes)
         uuid = f"{name}-{len(lines)}"
-        about = {"parentUuid": lines[-1]["uuid"] if lines else None, "isSidechain": False, "cwd": "/work/app"}
+        about = {"parentUuid": lines[-1]["uuid"] if lines else None, "isSidechain": False, "cwd": "/srv/app"}
         message = {"role": kind, "content": content, **more}
         lines.append(
             {**about, "sessionId": name, "uuid": uuid, "timestamp": at.isoformat(), "type": kind, "message": message}
@@ -63,7 +63,7 @@ def write_session(folder: Path, number: int, turns: Sequence[Turn], *, minutes: 
         add("assistant", [{"type": "tool_use", "id": call, "name": turn.tool, "input": turn.given}], id=call)
         result = {"type": "tool_result", "tool_use_id": call, "content": turn.output, "is_error": turn.failed}
         add("user", [result])
-    path = folder / "projects" / "-work-app" / f"{name}.jsonl"
+    path = folder / "projects" / "-srv-app" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path

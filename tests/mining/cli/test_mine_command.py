@@ -86,7 +86,7 @@ def test_the_agents_own_sessions_are_found(upskill: Upskill, home: Path) -> None
     make_sessions(home / ".claude")
     found = json.loads(upskill("mine", "--json").stdout)
     assert found["sessions"] == 20
-    assert found["candidates"][0]["sessions"][0].startswith("claude-code/projects/-work-app/")
+    assert found["candidates"][0]["sessions"][0].startswith("claude-code/projects/-srv-app/")
     assert json.loads(upskill("mine", "last", "5", "--json").stdout)["sessions"] == 5
 
 
