@@ -7,13 +7,13 @@ other sessions contradict, or an error that went away by itself.
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from upskill.mining.grouping import Group, Sighting
 from upskill.mining.moments import MinedSession, Moment, MomentKind
-from upskill.mining.terms import is_code, is_value, is_work
+from upskill.mining.terms import OPPOSITES, is_code, is_value, is_work
 
 LEAST_SESSIONS = 3
 LEAST_DAYS = 2
@@ -92,8 +92,34 @@ def judge(groups: Sequence[Group], *, sessions: Sequence[MinedSession]) -> list[
     months = months_of(sessions)
     edited = _editing(sessions)
     least = least_sessions(len(sessions))
-    judged = [found for group in groups if (found := _Judged(group, months, edited).candidate(least=least)) is not None]
+    found = [(one, _Judged(one, months, edited)) for one in groups]
+    judged = _set_apart([one for _, each in found if (one := each.candidate(least=least)) is not None])
     return sorted(judged, key=lambda one: (one.verdict != "candidate", -round(one.score, 6), one.title, one.sessions))
+
+
+def _set_apart(judged: Sequence[Candidate]) -> list[Candidate]:
+    """The same, where one candidate asks for what another one forbids as one contradiction."""
+    left = list(judged)
+    for first in judged:
+        for second in judged:
+            both = first in left and second in left and first.verdict == second.verdict == "candidate"
+            if both and first is not second and _often(first, asked=True) & _often(second, asked=False):
+                left.remove(second)
+                sides = (first.sightings, second.sightings)
+                left[left.index(first)] = replace(first, verdict="contradicted", sides=sides)
+    return left
+
+
+def _often(candidate: Candidate, *, asked: bool) -> set[str]:
+    """What most of its turns ask for and then was done, or what they forbid and then was undone."""
+    counts: Counter[str] = Counter()
+    for each in candidate.sightings:
+        moment = each.moment
+        if moment.typed and asked:
+            counts.update(set(moment.said).intersection(moment.added).difference(moment.refused))
+        elif moment.typed:
+            counts.update(set(moment.refused).intersection(moment.said).difference(moment.added))
+    return {term for term, number in counts.items() if number >= 0.4 * len(candidate.sightings)}
 
 
 def _editing(sessions: Iterable[MinedSession]) -> dict[str, frozenset[str]]:
@@ -279,6 +305,14 @@ class _Judged:
     def _contradiction(self) -> Sides | None:
         """Those that ask for the thing and those that forbid it, where both are too many to be slips."""
         typed = [each for each in self._sightings if each.moment.typed]
+        wanted = {each: set(each.moment.said).difference(each.moment.refused) for each in typed}
+        for first, second in OPPOSITES:
+            sides = [
+                [each for each in typed if one in wanted[each] and other not in wanted[each]]
+                for one, other in ((first, second), (second, first))
+            ]
+            if self._are_sides(*sides) and len(_names([*sides[0], *sides[1]])) >= _STABLE * len(_names(typed)):
+                return tuple(sides[0]), tuple(sides[1])
         for term, _ in self._group.terms[:_COMPARED]:
             about = [each for each in typed if term in each.moment.said]
             if len(_names(about)) < _SIDE * len(_names(typed)):

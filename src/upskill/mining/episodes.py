@@ -99,7 +99,7 @@ _MISUSED = re.compile(
     r"(?i)usage:|unknown|unrecogni[sz]ed|unexpected (?:argument|option)|invalid|not found|no such|missing|required?"
     r"|refus|permission|denied|not allowed|unsupported|deprecated|cannot (?:find|open|connect|locate)"
     r"|could not (?:find|open|read)|no module|not set|undefined variable|must (?:be|set|run|specify|use)|did you mean"
-    r"|mismatch|incompatible|format error|unable to|needs?\\b"
+    r"|mismatch|incompatible|format error|unable to|needs?\b"
     r"|not (?:a|installed|available|initiali[sz]ed|configured|logged|supported|enabled)"
 )
 """An error of how a check was called; of what it checks the work itself is the repair."""
@@ -348,7 +348,7 @@ class Episodes:
             return ([*(f"web {term}" for term in text_terms(asked)), *text_terms(asked)], False) if asked else None
         if _READS.search(name):
             path = self._path(path_in(arguments) or first_string(given, "absolute_path", "filePath", "path", "target"))
-            return (_of_file(path), True) if self._is_reference(path) else None
+            return (_of_file(path), True) if self._is_reference(path, is_file=True) else None
         if _GREPS.search(name):
             path = self._path(first_string(given, "path", "file_path", "filePath", "include"))
             return (_of_file(path), True) if self._is_reference(path) else None
@@ -360,12 +360,14 @@ class Episodes:
             return ""
         words = segment.words[1:] if segment.program not in ("sed", "awk") else segment.words[2:]
         files = [self._path(word) for word in words if not word.startswith("-") and re.search(r"[./]", word)]
-        return next((path for path in files if self._is_reference(path)), "")
+        is_file = segment.program in _PAGERS
+        return next((path for path in files if self._is_reference(path, is_file=is_file)), "")
 
-    def _is_reference(self, path: str) -> bool:
+    def _is_reference(self, path: str, *, is_file: bool = False) -> bool:
+        """Whether it is a file to look something up in; without an ending it may be a folder that is searched."""
         name = posixpath.basename(path)
         return (
-            "." in name[1:]
+            ("." in name[1:] or (is_file and bool(path)))
             and path not in self.edited
             and not path.startswith(("/tmp/", "/proc/", "/dev/"))
             and not is_work(name)

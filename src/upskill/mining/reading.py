@@ -9,11 +9,13 @@ import hashlib
 import json
 import os
 import queue
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import Popen
 
@@ -145,7 +147,8 @@ def _joined(files: Sequence[SessionFile], answers: Mapping[str, "_Answer"]) -> S
             skipped.append(f"{file.name}: {answer.problem}")
         for number, session in enumerate(answer.sessions, 1):
             name = file.name if len(answer.sessions) == 1 else f"{file.name}#{number}"
-            sessions.append(replace(session, name=name))
+            began = _named_day(file.name) if session.began is None else session.began
+            sessions.append(replace(session, name=name, began=began))
             paths[name] = file.path
     sessions.sort(key=lambda session: (session.began is None, session.began or 0.0, session.name))
     first: dict[str, MinedSession] = {}
@@ -160,6 +163,18 @@ def _joined(files: Sequence[SessionFile], answers: Mapping[str, "_Answer"]) -> S
         copies=len(sessions) - len(first),
         cached=sum(answer.cached for answer in answers.values()),
     )
+
+
+_DAY = re.compile(r"(20\d\d)-(\d\d)-(\d\d)")
+
+
+def _named_day(name: str) -> float | None:
+    """The day in the name of a file, for recordings without times."""
+    found = _DAY.search(name.rpartition("/")[2])
+    try:
+        return datetime(*map(int, found.groups()), tzinfo=UTC).timestamp() if found else None  # type: ignore[arg-type,misc]
+    except ValueError:
+        return None
 
 
 def _without_replays(sessions: Sequence[MinedSession]) -> Iterator[MinedSession]:

@@ -272,6 +272,15 @@ def without(terms: Iterable[str], others: Iterable[str]) -> list[str]:
     return [term for term in dict.fromkeys(terms) if term not in known]
 
 
+_OPPOSITES = """
+single double, tab space, short long, upper lower, before after, first last, add remove, enable disable, public private
+plural singular, sync async, merge rebase, squash merge, camel snake, british american, british us, formal informal
+english german, light dark, ascending descending, inline separate, relative absolute, yes no, with without, keep delete
+"""
+OPPOSITES = tuple(
+    (stem(first), stem(second)) for first, second in (pair.split() for pair in re.split(r"[,\n]", _OPPOSITES.strip()))
+)
+"""Words of which a rule has one and the opposite rule the other."""
 _NEGATION = re.compile(
     r"(?i)\b(?:not|never|don'?t|doesn'?t|didn'?t|do not|no|stop|without|avoid|isn'?t|aren'?t|shouldn'?t|mustn'?t|can'?t"
     r"|cannot|won'?t|instead of|rather than|forget about|drop|remove|skip|quit|nicht|kein\w*|pas|jamais|no longer"
