@@ -21,6 +21,8 @@ MOST_CANDIDATES = 10
 DAYS_PER_MONTH = 30.0
 TOKENS_PER_MINUTE = 2_000
 """What an agent reads and writes in a minute, so that tokens and minutes can be ranked together."""
+_SOURCE_SESSIONS = 8
+"""The least sessions that look something up in the same file of source code."""
 _STABLE = 0.5
 """The share of its sessions in which a group must have the same answer."""
 _SIDE = 0.25
@@ -203,7 +205,8 @@ class _Judged:
             return "contradicted", sides
         if self._varies():
             return "another value each time", nothing
-        if agreement < _STABLE or not answer:
+        read = answer.startswith("file ") and is_work(answer)  # source code is read for many reasons
+        if agreement < _STABLE or not answer or (read and len(self._sessions) < _SOURCE_SESSIONS):
             return "no common answer", nothing
         return "candidate", nothing
 

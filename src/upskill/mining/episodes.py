@@ -17,7 +17,7 @@ from upskill.mining.terms import (
     Segment,
     command_terms,
     error_terms,
-    is_work,
+    is_made,
     path_terms,
     refused_terms,
     segments,
@@ -370,7 +370,7 @@ class Episodes:
             ("." in name[1:] or (is_file and bool(path)))
             and path not in self.edited
             and not path.startswith(("/tmp/", "/proc/", "/dev/"))
-            and not is_work(name)
+            and not is_made(name)
             and _USUAL.match(name) is None
         )
 

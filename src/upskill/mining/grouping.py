@@ -279,7 +279,9 @@ def sighted(sessions: Sequence[MinedSession]) -> list[Sighting]:
     for session in sessions:
         for moment in session.moments:
             read[_file_of(moment)].add(session.name)
-    worked_on = {path for path, names in read.items() if edited[path] > _EDITED * len(names)}
+    worked_on = {
+        path for path, names in read.items() if edited[path] > (0.0 if is_work(path) else _EDITED) * len(names)
+    }
     return [
         Sighting(session=session, moment=moment)
         for session in sessions

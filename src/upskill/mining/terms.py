@@ -255,15 +255,20 @@ def is_code(term: str) -> bool:
 
 
 _SOURCE = re.compile(
-    r"(?i)\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|rb|php|cs|fs|swift|mm?|[ch](?:pp|xx|c|h|u|uh)?|hs|ml|ex|exs"
-    r"|erl|clj|lua|dart|r|jl|zig|nim|html?|s?css|less|log|lock|out|tmp|diff|patch|png|jpe?g|svg|pdf)$"
+    r"(?i)\.(?:py|pyi|ipynb|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|rb|php|cs|fs|swift|mm?|[ch](?:pp|xx|c|h|u|uh)?|hs"
+    r"|ml|ex|exs|erl|clj|lua|dart|r|jl|zig|nim|html?|s?css|less)$"
 )
-"""Files that are read because they are the work, or because it made them: no reference."""
+_MADE = re.compile(r"(?i)\.(?:log|lock|out|tmp|diff|patch|png|jpe?g|svg|pdf)$")
+
+
+def is_made(term: str) -> bool:
+    """Whether a term is a file that some work has made."""
+    return _MADE.search(term) is not None
 
 
 def is_work(term: str) -> bool:
     """Whether a term is a file of source code, or one that work has made: it says where, and not what."""
-    return _SOURCE.search(term) is not None
+    return _SOURCE.search(term) is not None or is_made(term)
 
 
 def without(terms: Iterable[str], others: Iterable[str]) -> list[str]:

@@ -103,10 +103,10 @@ def test_slips_and_what_passes_by_itself_teach_nothing(tmp_path: Path, failed: s
     assert moments(tmp_path, "repair", "Go.", ran(failed, error, failed=True), ran(passed)) == []
 
 
-def test_help_pages_and_documents_are_looked_up_and_source_is_read(tmp_path: Path) -> None:
+def test_help_pages_and_files_are_look_ups_and_what_everybody_reads_is_none(tmp_path: Path) -> None:
     turns = [ran("quern export --help", "usage"), read("docs/error-codes.md"), read("src/app.py"), read("README.md")]
     looked = moments(tmp_path, "look-up", "Export it.", *turns)
-    assert [each.said[0] for each in looked] == ["help quern", "file docs/error-codes.md"]
+    assert [each.said[0] for each in looked] == ["help quern", "file docs/error-codes.md", "file src/app.py"]
 
 
 def test_a_long_search_ends_in_what_it_found(tmp_path: Path) -> None:
