@@ -13,7 +13,8 @@ from typing import Literal
 
 from upskill.mining.grouping import Group, Sighting
 from upskill.mining.moments import MinedSession, Moment, MomentKind
-from upskill.mining.terms import OPPOSITES, is_code, is_value, is_work
+from upskill.mining.rules import OPPOSITES
+from upskill.mining.terms import is_code, is_value, is_work
 
 LEAST_SESSIONS = 3
 LEAST_DAYS = 2

@@ -9,21 +9,27 @@ import posixpath
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from upskill.core.nouns.text import estimate_tokens
+from upskill.mining.forms import (
+    FINDERS,
+    MISUSED,
+    PAGERS,
+    TRANSIENT,
+    is_done_over,
+    is_other_form,
+    is_same_aim,
+    is_shell,
+    is_slip,
+    prepares,
+    same_call,
+    tells,
+    went_wrong,
+)  # fmt: skip
 from upskill.mining.moments import Moment, SkillLoad
-from upskill.mining.terms import (
-    Segment,
-    command_terms,
-    error_terms,
-    is_made,
-    path_terms,
-    refused_terms,
-    segments,
-    text_terms,
-    without,
-)
+from upskill.mining.rules import FURTHER, RULES, SENTENCE, refused_terms, rules_in
+from upskill.mining.terms import Segment, command_terms, error_terms, is_made, path_terms, segments, text_terms, without
 from upskill.traces.excerpt import one_line, plain, signature
 from upskill.traces.findings import NODS
 from upskill.traces.recording import first_string, mapping, parsed
@@ -46,63 +52,11 @@ _MOST_TERMS = 60
 _LONG_TURN = 600
 """Characters of a turn that is more than a correction: only its rules are taken."""
 
-CORRECTS = re.compile(
-    r"""(?ix)
-      ^\W*(?:no|nope|nah|wrong|actually|instead|careful|again|still
-        |not\ (?:in|into|on|like|with|that|this|there|here|the|by|as|what|how|an?)|stop\ \w+ing)\b
-    | \b(?:that|this|it)(?:'s|\ is|\ was)\ (?:not|wrong|the\ wrong|incorrect|a\ mistake)\b
-    | \bwrong\ (?:file|place|folder|directory|command|tool|branch|way|one|order|format|name|version)\b
-    | \b(?:i|we)(?:'ve)?\ (?:said|meant|asked|told\ you|already|never|always|don'?t|do\ not|only)\b
-    | \byou\ (?:forgot|missed|broke|removed|changed|skipped|should|shouldn'?t|must|mustn'?t|didn'?t|did\ not|keep|still
-        |\w+ed|used|wrote|put|edited|touched|ran|opened|committed|pushed|cannot|can'?t|need|have\ to)\b
-    | \bwhy\ (?:(?:did|do|are)\ (?:you|we)|not)\b | ^\W*(?:please\ )?(?:undo|revert|roll\ ?back)\b
-    | \bnot\ what\ i\b | \bnot\ like\ (?:this|that)\b
-    """
-)
-"""A turn that says that something was done in a wrong way."""
-RULES = re.compile(
-    r"""(?ix)(?:^|[,;:.(]\ *|\b(?:please|you|we|and|but|must|should|to|is|are|it)\ )(?:never|always)\b
-    | \b(?:must(?:n'?t)?|make\ sure|ensure|remember|be\ sure|instead|rather\ than|not\ allowed|forbidden
-        |belongs?\ (?:in|into|below|under|on)
-        |has\ to|needs?\ to\ be|goes\ in(?:to)?|our\ (?:convention|rule|style|standard|policy|\w+\ guide)|convention
-        |by\ default|stick\ (?:to|with)|keep\ in\ mind|note\ that|reminder|as\ usual|supposed\ to
-        |every\ time|each\ time|by\ hand|whenever|as\ always|when\ you\ are\ done|when\ done|at\ the\ end
-        |before\ you\ (?:finish|start|commit|push|begin)|(?:finish|close|end|begin)\ with|otherwise
-        |from\ now\ on|in\ this\ (?:repo|repository|project|codebase))\b
-    | (?<!\bi\ )\b(?:don'?t|do\ not|have\ to|need\ to|prefer|avoid)\b
-    | \bshould(?:n'?t)?\ (?:not\ )?(?:be|go|use|have|live|come|stay|only|always|never|end|start|contain|look|match)\b
-    | \bwe\ (?:use|keep|write|call|name|put|store|want|have|run|do|only)\b | \bno\ \w+\ (?:in|on|at|for)\b
-    | \bwe\ \w+\ here\b
-    """
-)
-"""Words that make a sentence a rule: it says how a thing is done, and not which."""
-_FURTHER = re.compile(
-    r"(?i)^\W*(?:(?:now|then|next|also|and|great|good|perfect|thanks?|ok(?:ay)?|nice|can|could|please|let'?s|you|we"
-    r"|lastly|finally|after that)\W+){0,4}(?:add|write|create|implement|fix|explain|show|tell|commit"
-    r"|push|open|refactor|update|document|summari[sz]e|review|look at|check|continue|proceed|move on|merge|release)\b"
-)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+(?:\s*[-*•]\s*)?|\s+[—–]\s+")
-_SHELL = re.compile(r"(?i)bash|shell|exec|terminal|command|^run$|^cmd$|powershell")
 _WEB = re.compile(r"(?i)web|fetch|browse|url|docs?_|documentation|context7")
 _READS = re.compile(r"(?i)^(?:read|view|open|cat|notebookread)|read_?(?:many_)?file|view_file")
 _GREPS = re.compile(r"(?i)grep|search|glob|find|list|^ls$|codebase")
 _HELP_WORDS = frozenset({"--help", "-h", "help", "-help", "--usage"})
 _MANUALS = frozenset({"man", "tldr", "info", "apropos", "pydoc", "ri", "perldoc"})
-_PAGERS = frozenset({"cat", "head", "tail", "less", "more", "bat", "sed", "awk", "nl"})
-_FINDERS = frozenset({"grep", "rg", "ag", "egrep", "fgrep", "find", "fd", "ls", "tree", "locate", "git"})
-_TRANSIENT = re.compile(
-    r"(?i)timed? ?out|timeout|temporar|connection (?:reset|refused|aborted|closed)|network is unreachable|rate.?limit"
-    r"|too many requests|\b(?:429|500|502|503|504)\b|service unavailable|bad gateway|try again|could not resolve host"
-    r"|resource (?:busy|temporarily)|lock(?:ed)? (?:by|file)|unable to lock|eai_again|etimedout|econnre|throttl|flak"
-)
-_MISUSED = re.compile(
-    r"(?i)usage:|unknown|unrecogni[sz]ed|unexpected (?:argument|option)|invalid|not found|no such|missing|required?"
-    r"|refus|permission|denied|not allowed|unsupported|deprecated|cannot (?:find|open|connect|locate)"
-    r"|could not (?:find|open|read)|no module|not set|undefined variable|must (?:be|set|run|specify|use)|did you mean"
-    r"|mismatch|incompatible|format error|unable to|needs?\b"
-    r"|not (?:a|installed|available|initiali[sz]ed|configured|logged|supported|enabled)"
-)
-"""An error of how a check was called; of what it checks the work itself is the repair."""
 _USUAL = re.compile(
     r"(?i)(?:readme|changelog|license|contributing|package|package-lock|tsconfig|pyproject|cargo|go|pom|composer|gemfile"
     r"|requirements[\w-]*|setup|makefile|dockerfile|docker-compose|claude|agents|gemini|skill|mkdocs|index|memory)\.\w+$"
@@ -152,7 +106,7 @@ class Episodes:
         for action in self._work.actions:
             if not action.failed and (name := _loaded_skill(action)):
                 found.setdefault(name, action)
-        corrections = [turn.index for turn in self._turns[1:] if _rules_in(plain(turn.text).strip())]
+        corrections = [turn.index for turn in self._turns[1:] if rules_in(plain(turn.text).strip())]
         return tuple(
             SkillLoad(
                 skill=one_line(plain(name), most=64),
@@ -177,7 +131,7 @@ class Episodes:
 
     def _rules(self, turn: Statement, text: str) -> Iterator[Moment]:
         """The sentences of a task that say how things are done here."""
-        for sentence in list(dict.fromkeys(_SENTENCE.split(text[:20_000])))[:200]:
+        for sentence in list(dict.fromkeys(SENTENCE.split(text[:20_000])))[:200]:
             sentence = sentence.strip(" \t-*•")
             if 12 <= len(sentence) <= 400 and not sentence.endswith("?"):
                 yield Moment(
@@ -195,9 +149,9 @@ class Episodes:
     def _correction(self, turn: Statement, text: str, *, ends: int | None) -> Moment:
         before = self._acts(None, turn.index)[-_WINDOW:]
         after = self._acts(turn.index, ends)[:_WINDOW]
-        rules = _rules_in(text)
+        rules = rules_in(text)
         # Work that is done over right after the words was not what was wanted, whatever the words are.
-        redone = bool(before and after) and _is_done_over(before[-1], after[0]) and not _FURTHER.match(text)
+        redone = bool(before and after) and is_done_over(before[-1], after[0]) and not FURTHER.match(text)
         return self._corrected(turn, rules or text, before, after, corrects=bool(rules) or (redone and text[-1] != "?"))
 
     def _refusals(self) -> Iterator[Moment]:
@@ -221,7 +175,7 @@ class Episodes:
     ) -> Moment:
         done, then = self._terms(before), self._terms(after)
         said = text_terms(text)
-        again = bool(before and after) and _same_call(before[-1], after[0])
+        again = bool(before and after) and same_call(before[-1], after[0])
         # The first that takes up a word of the person is what the person wanted.
         wanted = next((act for act in after if set(said) & (set(self._terms([act])) - set(done))), None)
         wanted = wanted or next(iter(after), None)
@@ -246,27 +200,27 @@ class Episodes:
         )
 
     def _repairs(self) -> Iterator[Moment]:
-        acts = [action for action in self._work.actions if _is_shell(action)]
+        acts = [action for action in self._work.actions if is_shell(action)]
         used: set[int] = set()
         for at, failed in enumerate(acts):
-            if failed.index in used or not _went_wrong(failed) or REFUSED.match(failed.output):
+            if failed.index in used or not went_wrong(failed) or REFUSED.match(failed.output):
                 continue
-            misused = _MISUSED.search(failed.output[-3_000:]) is not None
+            misused = MISUSED.search(failed.output[-3_000:]) is not None
             if failed.kind == "look" and not misused:
                 continue
             later = [each for each in acts[at + 1 : at + 1 + _LOOKED_AHEAD] if each.thread == failed.thread]
-            later = [each for each in later if each.state == "passed" and not _went_wrong(each)]
-            passed = next((each for each in later if _is_same_aim(failed, each)), None)
-            passed = passed or next((each for each in later[:6] if _is_other_form(failed, each)), None)
+            later = [each for each in later if each.state == "passed" and not went_wrong(each)]
+            passed = next((each for each in later if is_same_aim(failed, each)), None)
+            passed = passed or next((each for each in later[:6] if is_other_form(failed, each)), None)
             if passed is None or (self._edits_between(failed, passed) and failed.is_check and not misused):
                 continue
             then = [passed]
-            if not _tells(failed, then, misused=misused) and not self._edits_between(failed, passed):
-                between = [each for each in self._between(failed, passed) if _is_shell(each) and each.state == "passed"]
-                then = [*(each for each in between if _prepares(each)), passed]
-            if not _tells(failed, then, misused=misused):
-                self.flaky += _same_call(failed, passed)
-            elif not _TRANSIENT.search(failed.output[-1_500:]) and not _is_slip(failed, passed):
+            if not tells(failed, then, misused=misused) and not self._edits_between(failed, passed):
+                between = [each for each in self._between(failed, passed) if is_shell(each) and each.state == "passed"]
+                then = [*(each for each in between if prepares(each)), passed]
+            if not tells(failed, then, misused=misused):
+                self.flaky += same_call(failed, passed)
+            elif not TRANSIENT.search(failed.output[-1_500:]) and not is_slip(failed, passed):
                 yield self._repair(failed, then, used)
 
     def _repair(self, failed: Action, then: Sequence[Action], used: set[int]) -> Moment:
@@ -275,7 +229,7 @@ class Episodes:
         chain = [
             action
             for action in self._work.actions
-            if failed.index <= action.index < then[-1].index and _is_shell(action) and _went_wrong(action)
+            if failed.index <= action.index < then[-1].index and is_shell(action) and went_wrong(action)
         ]
         used.update(action.index for action in chain)
         tokens, seconds = self._cost(failed.index, then[-1].index)
@@ -322,15 +276,15 @@ class Episodes:
     def _looked_up(self, action: Action) -> tuple[list[str], bool] | None:
         """The terms of what was looked up, and whether it was a file; `None` where it was work as usual."""
         name, arguments = action.call.name, action.call.arguments
-        if _is_shell(action):
+        if is_shell(action):
             for segment in segments(arguments):
                 if segment.program in _MANUALS or (
-                    set(segment.words[1:]) & _HELP_WORDS and segment.program not in _FINDERS
+                    set(segment.words[1:]) & _HELP_WORDS and segment.program not in FINDERS
                 ):
                     about = [word for word in segment.words if word not in _HELP_WORDS and not word.startswith("-")]
                     about = about[1:] if segment.program in _MANUALS else about
                     about += [
-                        word for other in segments(arguments) if other.program in _FINDERS for word in other.words[1:]
+                        word for other in segments(arguments) if other.program in FINDERS for word in other.words[1:]
                     ]
                     if about:
                         return [
@@ -356,11 +310,11 @@ class Episodes:
 
     def _read_by(self, segment: Segment) -> str:
         """The file that a command prints, where it is one to look something up in."""
-        if segment.program not in _PAGERS | {"grep", "rg", "egrep"} or "-i" in segment.words:
+        if segment.program not in PAGERS | {"grep", "rg", "egrep"} or "-i" in segment.words:
             return ""
         words = segment.words[1:] if segment.program not in ("sed", "awk") else segment.words[2:]
         files = [self._path(word) for word in words if not word.startswith("-") and re.search(r"[./]", word)]
-        is_file = segment.program in _PAGERS
+        is_file = segment.program in PAGERS
         return next((path for path in files if self._is_reference(path, is_file=is_file)), "")
 
     def _is_reference(self, path: str, *, is_file: bool = False) -> bool:
@@ -416,7 +370,7 @@ class Episodes:
         """The file that was found: what was read last, else what the next call was about."""
         for action in [*([then] if then is not None else []), *reversed(run[-2:])]:
             named = action.path or path_in(action.call.arguments)
-            if not named and _is_shell(action) and not _only_finds(action):
+            if not named and is_shell(action) and not _only_finds(action):
                 words = [word for each in segments(action.call.arguments) for word in each.words[1:]]
                 named = next((word for word in words if "/" in word and not word.startswith("-")), None)
             if named and not _only_finds(action):
@@ -455,7 +409,7 @@ class Episodes:
                 found += [
                     term for row in list(changed_lines(text))[:60] if row[:1] == "+" for term in text_terms(row[1:])
                 ]
-            elif _is_shell(action):
+            elif is_shell(action):
                 found += command_terms(text)
             else:
                 found += text_terms(self._shown(action))
@@ -480,31 +434,6 @@ def _of_file(path: str) -> list[str]:
     return [f"file {path}", path, name, *text_terms(re.sub(r"[_.-]", " ", name.rpartition(".")[0]))]
 
 
-def _is_done_over(before: Action, after: Action) -> bool:
-    """Whether an edit replaces what the one before it wrote, or another form of the same command follows."""
-    if before.kind == "edit" or after.kind == "edit":
-        return before.kind == after.kind and bool(_rows(before, "+") & _rows(after, "-"))
-    if not (_is_shell(before) and _is_shell(after)) or _same_call(before, after):
-        return False
-    return _is_same_aim(before, after) and _tells(before, [after], misused=True)
-
-
-def _rows(action: Action, sign: str) -> set[str]:
-    rows = islice(changed_lines(action.call.arguments), 200)
-    return {row[1:].strip() for row in rows if row.startswith(sign) and len(row.strip()) > 4}
-
-
-def _rules_in(text: str) -> str:
-    """The sentences of a turn that correct, forbid or remind; all of it where it begins like that."""
-    text = text[:2_000]
-    sentences = _SENTENCE.split(text)
-    if CORRECTS.match(text) or CORRECTS.search(sentences[0]):
-        return text
-    if not any(CORRECTS.search(each) or (RULES.search(each) and not _FURTHER.match(each)) for each in sentences):
-        return ""
-    return " ".join(each for each in sentences if not _FURTHER.match(each) and each[-1:] != "?")
-
-
 def _most(terms: Iterable[str]) -> tuple[str, ...]:
     return tuple(term[:120] for term in list(dict.fromkeys(terms))[:_MOST_TERMS])
 
@@ -519,19 +448,6 @@ def _size(entry: Entry) -> int:
     return estimate_tokens(entry.call.arguments) + estimate_tokens(entry.output)
 
 
-def _is_shell(action: Action) -> bool:
-    return bool(_SHELL.search(action.call.name)) and not action.call.arguments.lstrip().startswith("{")
-
-
-def _same_call(before: Action, after: Action) -> bool:
-    """Whether a call was simply made again."""
-    return before.call.name == after.call.name and _settled(before) == _settled(after)
-
-
-def _settled(action: Action) -> list[str]:
-    return [word for word in action.call.arguments.split() if not re.fullmatch(r"2>&1|-v+|-q+|\|\||true|;", word)]
-
-
 def _fixed_programs(action: Action) -> list[str]:
     return [f"fix {part.program}" for part in action.simple_commands]
 
@@ -540,94 +456,14 @@ def _heads(action: Action) -> list[str]:
     return [segment.head for segment in segments(action.call.arguments)]
 
 
-def _is_slip(failed: Action, passed: Action) -> bool:
-    """Whether two commands have the same letters in another order: a slip of the fingers, and no knowledge."""
-    return not _same_call(failed, passed) and _letters(failed) == _letters(passed)
-
-
-def _letters(action: Action) -> list[str]:
-    return sorted("".join(action.call.arguments.split()))
-
-
-def _is_same_aim(failed: Action, passed: Action) -> bool:
-    """Whether a command does what another one was to do: same program and subcommand, and something in common."""
-    return any(
-        before.head == after.head
-        and (before.words == after.words or set(before.words[1:]) & set(after.words[1:]) or len(before.words) < 3)
-        for before in _aims(failed)
-        for after in segments(passed.call.arguments)
-    )
-
-
-def _is_other_form(failed: Action, passed: Action) -> bool:
-    """Whether a command has the arguments of one that failed, and another program, subcommand or wrapper."""
-    for before in _aims(failed):
-        for after in segments(passed.call.arguments):
-            mine, others = set(before.words[1:]), set(after.words[1:])
-            if before.program == after.program and before.program not in _PAGERS | _FINDERS:
-                if mine & others and before.head != after.head:
-                    return True
-            elif before.words and (before.program in after.words or (mine and mine <= others | {after.program})):
-                return True
-    return False
-
-
-def _aims(action: Action) -> list[Segment]:
-    return [segment for segment in segments(action.call.arguments) if segment.program not in _PAGERS] or list(
-        segments(action.call.arguments)
-    )
-
-
-def _prepares(action: Action) -> bool:
-    """Whether a command between a failure and the pass may have made it possible: it did more than look and check."""
-    asks = any(set(segment.words[1:3]) & _ASKING for segment in segments(action.call.arguments))
-    return action.kind == "command" and not action.is_check and not asks
-
-
-_ASKING = frozenset({"status", "list", "ls", "show", "get", "info", "version", "describe", "log", "diff"})
-_NARROWS = re.compile(
-    r"-(?:[kmxvqs]+|n?\d+|-?(?:lf|ff|run|grep|filter|only|ignore|deselect|maxfail|verbose|quiet|tb|bail|watch).*)"
-)
-
-
-_COMPLAINS = re.compile(
-    r"(?i)^(?:error: )?[\w./-]{1,40}: .{0,200}\b(?:refused|denied|not found|unknown|unrecognized|invalid|error|cannot"
-    r"|failed|missing|required?|must|not allowed|unsupported|no such)\b"
-)
-"""The only line of a program that says why it did nothing."""
-
-
-def _went_wrong(action: Action) -> bool:
-    """Whether a command failed, also where a pipe or the recording lost the mark: it said one line, a complaint."""
-    lines = action.output.strip().split("\n")
-    return action.failed or (action.kind == "command" and len(lines) <= 2 and _COMPLAINS.match(lines[0]) is not None)
-
-
-def _tells(failed: Action, then: Sequence[Action], *, misused: bool) -> bool:
-    """Whether the form that worked differs by more than the thing it was about."""
-    before, after = _aims(failed), [segment for each in then for segment in segments(each.call.arguments)]
-    if {segment.head for segment in after} - {segment.head for segment in before}:
-        return not failed.is_check or misused
-    if {one for segment in after for one in segment.assigned} - {one for segment in before for one in segment.assigned}:
-        return True
-    if {segment.folder for segment in after} - {segment.folder for segment in before}:
-        return True
-    flags = {word for each in after for word in each.words} ^ {word for each in before for word in each.words}
-    flags = {word for word in flags if word.startswith("-") and not _NARROWS.fullmatch(word)}
-    if flags:
-        return True
-    words = {each.words[:2] for each in after} != {each.words[:2] for each in before}
-    return not failed.is_check and misused and words
-
-
 def _searches_or_reads(action: Action) -> bool:
-    return _is_shell(action) or bool(_READS.search(action.call.name) or _GREPS.search(action.call.name))
+    return is_shell(action) or bool(_READS.search(action.call.name) or _GREPS.search(action.call.name))
 
 
 def _only_finds(action: Action) -> bool:
     """Whether a call lists or searches, and reads no file."""
-    if _is_shell(action):
-        return any(segment.program in _FINDERS for segment in segments(action.call.arguments))
+    if is_shell(action):
+        return any(segment.program in FINDERS for segment in segments(action.call.arguments))
     return bool(_GREPS.search(action.call.name)) and not _READS.search(action.call.name)
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from upskill.core.shell import Document, Operator, Word, tokens_of
 
-_LONGEST = 2_000
+LONGEST = 2_000
 """Characters of a text that are taken apart."""
 _MOST_ARGUMENTS = 40
 
@@ -62,7 +62,7 @@ def stem(word: str) -> str:
 
 def text_terms(text: str) -> list[str]:
     """The terms of what somebody wrote, each once, in order."""
-    text = text[:_LONGEST]
+    text = text[:LONGEST]
     found: list[str] = []
     for code in _CODE.findall(text):
         found += command_terms(code)
@@ -206,7 +206,7 @@ def segments(line: str) -> tuple[Segment, ...]:
     assigned: list[str] = []
     folder = ""
     redirects = False
-    for token in [*tokens_of(line[:_LONGEST]).tokens, Operator(";")]:
+    for token in [*tokens_of(line[:LONGEST]).tokens, Operator(";")]:
         if isinstance(token, Document):
             continue
         if isinstance(token, Operator):
@@ -275,32 +275,3 @@ def without(terms: Iterable[str], others: Iterable[str]) -> list[str]:
     """The terms that are not among the others, in order."""
     known = set(others)
     return [term for term in dict.fromkeys(terms) if term not in known]
-
-
-_OPPOSITES = """
-single double, tab space, short long, upper lower, before after, first last, add remove, enable disable, public private
-plural singular, sync async, merge rebase, squash merge, camel snake, british american, british us, formal informal
-english german, light dark, ascending descending, inline separate, relative absolute, yes no, with without, keep delete
-"""
-OPPOSITES = tuple(
-    (stem(first), stem(second)) for first, second in (pair.split() for pair in re.split(r"[,\n]", _OPPOSITES.strip()))
-)
-"""Words of which a rule has one and the opposite rule the other."""
-_NEGATION = re.compile(
-    r"(?i)\b(?:not|never|don'?t|doesn'?t|didn'?t|do not|no|stop|without|avoid|isn'?t|aren'?t|shouldn'?t|mustn'?t|can'?t"
-    r"|cannot|won'?t|instead of|rather than|forget about|drop|remove|skip|quit|nicht|kein\w*|pas|jamais|no longer"
-    r"|revert|undo|you(?= \w+ed\b)|you (?:put|wrote|used|made|did|ran)|why did you)\b"
-)
-_CLAUSE = re.compile(r"[.;:!?](?=\s|$)|[\n,—–]|\b(?:but|and|use|do|then|just|only|please|always|because|since)\b|\s-\s")
-
-
-def refused_terms(text: str) -> set[str]:
-    """The terms that a text says no to: those that follow a negation within its clause."""
-    text = text[:_LONGEST]
-    found: set[str] = set()
-    for match in _NEGATION.finditer(text):
-        rest = text[match.end() : match.end() + 120]
-        # The verb that is negated belongs to the clause: `don't use`.
-        end = _CLAUSE.search(rest, 5)
-        found.update(text_terms(rest[: end.start()] if end else rest))
-    return found

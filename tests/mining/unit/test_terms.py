@@ -2,7 +2,8 @@
 
 import pytest
 
-from upskill.mining.terms import command_terms, is_value, is_work, refused_terms, segments, stem, text_terms
+from upskill.mining.rules import refused_terms
+from upskill.mining.terms import command_terms, is_value, is_work, segments, stem, text_terms
 
 
 def test_a_program_in_a_sentence_is_the_program_of_a_command() -> None:
