@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -128,7 +129,7 @@ def read_sessions(
         )
 
     if workers > 1 and total >= _WORTH_PROCESSES:
-        _Processes(workers, environment=environment, cache=cache).read(files, arrived)
+        _read_in_processes(files, workers, cache, arrived)
     else:
         reader = _FileReader(environment, cache)
         for file in files:
@@ -301,74 +302,57 @@ def _fingerprint(trace: Trace) -> str:
     return content.hexdigest()[:32]
 
 
-class _Processes:
-    """Processes of ours that read files, each asked by a thread that waits for it. One that dies is replaced."""
+def _read_in_processes(
+    files: Sequence[SessionFile], number: int, cache: Path | None, arrived: Callable[[SessionFile, _Answer], None]
+) -> None:
+    """Share the files among processes of ours, and call `arrived` for each that is done. One that dies is replaced."""
+    free: queue.SimpleQueue[Popen[bytes] | None] = queue.SimpleQueue()
+    for _ in range(number):
+        free.put(None)
 
-    def __init__(self, number: int, *, environment: Mapping[str, str], cache: Path | None) -> None:
-        self._number = number
-        self._cache = "" if cache is None else str(cache)
-        self._environment = environment
-        self._files: queue.SimpleQueue[SessionFile] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[tuple[SessionFile, _Answer]] = queue.SimpleQueue()
-        self._stopped = threading.Event()
+    def read(file: SessionFile) -> tuple[SessionFile, _Answer]:
+        worker = free.get() or processes.start_worker(__name__, "" if cache is None else str(cache))
+        answer = _asked(worker, file.path)
+        if answer is None:
+            _end(worker)
+        free.put(None if answer is None else worker)
+        return file, answer or _Answer(problem="the process that read it died or took too long, skipped")
 
-    def read(self, files: Sequence[SessionFile], arrived: Callable[[SessionFile, _Answer], None]) -> None:
-        """Call `arrived` for each file, in the order in which they are done."""
-        for file in sorted(files, key=lambda file: (-file.size, file.name)):  # the largest must not come last
-            self._files.put(file)
-        threads = [threading.Thread(target=self._ask, name="mining", daemon=True) for _ in range(self._number)]
-        for thread in threads:
-            thread.start()
+    with ThreadPoolExecutor(number) as pool:
+        # The largest must not come last.
+        waiting = [pool.submit(read, file) for file in sorted(files, key=lambda file: (-file.size, file.name))]
         try:
-            left = len(files)
-            while left:
+            for done in as_completed(waiting):
                 raise_if_interrupted()
-                with suppress(queue.Empty):
-                    arrived(*self._answers.get(timeout=0.5))
-                    left -= 1
+                arrived(*done.result())
         finally:
-            self._stopped.set()
-            for thread in threads:
-                thread.join(timeout=5)
+            pool.shutdown(cancel_futures=True)
+            for worker in (free.get() for _ in range(number)):
+                if worker is not None:
+                    _end(worker)
 
-    def _ask(self) -> None:
-        worker = None
-        while not self._stopped.is_set():
-            try:
-                file = self._files.get_nowait()
-            except queue.Empty:
-                break
-            worker = worker or processes.start_worker(__name__, self._cache)
-            answer = self._answered(worker, file)
-            if answer is None:
-                worker.kill()
-                worker.wait()
-                worker, answer = None, _Answer(problem="the process that read it died or took too long, skipped")
-            self._answers.put((file, answer))
-        if worker is not None:
-            if worker.stdin is not None:
-                worker.stdin.close()
-            with suppress(OSError):
-                worker.kill()
-            worker.wait()
-            if worker.stdout is not None:
-                worker.stdout.close()
 
-    def _answered(self, worker: "Popen[bytes]", file: SessionFile) -> _Answer | None:
-        """What a process says of a file; `None` where it says nothing."""
-        assert worker.stdin is not None
-        assert worker.stdout is not None
-        limit = threading.Timer(_MOST_SECONDS, worker.kill)
-        limit.start()
-        try:
-            worker.stdin.write(json.dumps(os.fsdecode(file.path)).encode() + b"\n")
-            worker.stdin.flush()
-            line = worker.stdout.readline()
-            return _ANSWER.validate_json(line) if line else None
-        except (OSError, ValidationError):
-            return None
-        finally:
-            limit.cancel()
+def _asked(worker: "Popen[bytes]", path: Path) -> _Answer | None:
+    """What a process says of a file; `None` where it says nothing in time."""
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    limit = threading.Timer(_MOST_SECONDS, worker.kill)
+    limit.start()
+    try:
+        worker.stdin.write(json.dumps(os.fsdecode(path)).encode() + b"\n")
+        worker.stdin.flush()
+        line = worker.stdout.readline()
+        return _ANSWER.validate_json(line) if line else None
+    except (OSError, ValidationError):
+        return None
+    finally:
+        limit.cancel()
+
+
+def _end(worker: "Popen[bytes]") -> None:
+    worker.kill()
+    with suppress(OSError):
+        worker.communicate()
 
 
 _ANSWER = TypeAdapter(_Answer)

@@ -1,7 +1,7 @@
 """What was mined, as lines for a terminal, as one JSON object, and as the material of `upskill generate`."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import asdict
 from shlex import quote
 
 from upskill.core.nouns.case import Json
@@ -15,76 +15,78 @@ MINED_FORMAT = "upskill.mined/1"
 """Of `mined.json`, from which `upskill generate --from FOLDER:N` takes a candidate."""
 _MOST_SESSIONS = 8
 """Sessions that are named as material; what they say is in the document of the candidate."""
-_SIDE_SHOWN = 2
-
-REASONS: dict[Verdict, str] = {
-    "another value each time": "the answer was another value each time",
-    "no common answer": "the sessions have no answer in common",
-    "transient": "it went away by itself",
-    "too rare": "too rare",
+_REASONS: dict[Verdict, str] = {
+    "another value each time": "had another value each time",
+    "no common answer": "had no answer in common",
+    "transient": "went away by themselves",
 }
 
 
 def mining_lines(mining: Mining, *, folder: str) -> Iterator[str]:
     """Everything for the terminal; `folder` is where the candidates were written to."""
-    yield from _read_lines(mining)
+    read = mining.read
+    first, last = _first_and_last_day(mining)
+    when = "without times" if first is None else f"{first} to {last}"
+    yield f"{count(len(read.sessions), 'session')}, {when}, {size_words(read.bytes)} in {mining.place}"
+    for number, what in (
+        (len(read.skipped), "skipped files"),
+        (read.copies, "copies of sessions"),
+        (sum(one.skipped_outputs for one in read.sessions), "skipped long outputs"),
+        (sum(one.flaky for one in read.sessions), "commands that failed and passed as they were"),
+    ):
+        if number:
+            yield f"  {number:,} {what}"
     for number, candidate in enumerate(mining.shown, 1):
         yield ""
-        yield from candidate_lines(candidate, number=number, folder=folder)
+        yield f"{number}. {candidate.title}"
+        yield from (f"   {line}" for line in candidate_lines(candidate, number=number, folder=folder))
+    more = len(mining.candidates) - len(mining.shown)
+    yield ""
+    yield from note_lines(mining)
     if not mining.candidates:
-        yield ""
         yield "nothing was found that a skill could carry"
-    if len(mining.candidates) > len(mining.shown):
-        yield ""
-        yield f"and {count(len(mining.candidates) - len(mining.shown), 'more candidate')}; --json lists all"
-    yield from _contradicted_lines(mining)
-    yield from _covered_lines(mining)
-    if mining.left_out:
-        yield ""
-        reasons = ", ".join(f"{number} {REASONS.get(reason, reason)}" for reason, number in mining.left_out.items())
-        yield f"left out: {reasons}"
-
-
-def _read_lines(mining: Mining) -> Iterator[str]:
-    read = mining.read
-    days = sorted(day for one in read.sessions if (day := day_of(one.began)))
-    when = f", {days[0]} to {days[-1]}" if days else ", without times"
-    yield f"{count(len(read.sessions), 'session')}{when}, {size_words(read.bytes)} in {mining.place}"
-    notes = [
-        count(len(read.skipped), "file") + " skipped" if read.skipped else "",
-        count(read.copies, "copy", "copies") + " left out" if read.copies else "",
-        count(long, "long output") + " skipped" if (long := sum(one.skipped_outputs for one in read.sessions)) else "",
-        count(flaky, "command") + " failed once and then passed"
-        if (flaky := sum(one.flaky for one in read.sessions))
-        else "",
-    ]
-    if any(notes):
-        yield ", ".join(filter(None, notes))
+    elif more:
+        yield f"{count(more, 'more candidate')}: --json has all"
 
 
 def candidate_lines(candidate: Candidate, *, number: int, folder: str) -> Iterator[str]:
-    """One candidate: what happens, how often, what it costs, three moments, what a skill would say, the command."""
-    yield f"{number}. {candidate.title}"
-    yield f"   {often(candidate)}; {a_month(candidate)}"
-    for each in candidate.quotes:
-        yield f"   - {moment_words(each)}"
-    yield f"   a skill would say: {candidate.lesson}"
-    yield f"   {generate_command(number, folder)}"
+    """How often, what it costs, three moments, what a skill would say, and the command."""
+    yield f"{often(candidate)}; {a_month(candidate)}"
+    yield from (f"- {moment_words(each)}" for each in candidate.quotes)
+    yield f"a skill would say: {candidate.lesson}"
+    yield generate_command(number, folder)
+
+
+def note_lines(mining: Mining) -> Iterator[str]:
+    """What is no candidate, and why: contradictions side by side, what is said already, what was left out."""
+    for candidate in mining.contradicted:
+        first, second = candidate.sides
+        about = ", ".join(candidate.terms[:3])
+        yield f"contradicted, decide before you teach it: {about} ({_sessions_of(first)} and {_sessions_of(second)})"
+        yield from (f"  + {moment_words(each)}" for each in first[:2])
+        yield from (f"  - {moment_words(each)}" for each in second[:2])
+    for candidate, where in mining.covered:
+        yield f"said already in {where}, and happened all the same: {candidate.title} ({often(candidate)})"
+    if never := [one.skill for one in mining.skills if one.installed and not one.sessions]:
+        yield f"installed skills that no session loaded: {', '.join(never)}"
+    for one in mining.skills:
+        if one.corrected:
+            yield f"loaded in {count(one.sessions, 'session')}, then corrected in {one.corrected}: {one.skill}"
+    if mining.left_out:
+        reasons = ", ".join(f"{number} {_REASONS.get(reason, reason)}" for reason, number in mining.left_out.items())
+        yield f"groups that were left out: {reasons}"
 
 
 def often(candidate: Candidate) -> str:
     """How often it was seen, on how many days, and when last."""
     days = f" on {count(len(candidate.days), 'day')}, last {candidate.last_seen}" if candidate.days else ""
-    moments = len(candidate.sightings)
-    return f"{count(len(candidate.sessions), 'session')}{days}" + (
-        f" ({moments} times)" if moments > len(candidate.sessions) else ""
-    )
+    times = f" ({len(candidate.sightings)} times)" if len(candidate.sightings) > len(candidate.sessions) else ""
+    return f"{count(len(candidate.sessions), 'session')}{days}{times}"
 
 
 def a_month(candidate: Candidate) -> str:
     """What it costs a month."""
-    cost = candidate.cost
-    return f"a month: {cost.minutes_a_month:,.0f} min, ~{cost.tokens_a_month:,} tokens"
+    return f"a month: {candidate.cost.minutes_a_month:,.0f} min, ~{candidate.cost.tokens_a_month:,} tokens"
 
 
 def moment_words(each: Sighting) -> str:
@@ -98,116 +100,70 @@ def generate_command(number: int, folder: str) -> str:
     return f"upskill generate --from {quote(f'{folder}:{number}')}"
 
 
-def _contradicted_lines(mining: Mining) -> Iterator[str]:
-    if mining.contradicted:
-        yield ""
-        yield "contradicted between sessions; decide before you teach it:"
-    for candidate in mining.contradicted:
-        for_it, against = candidate.sides
-        yield f"  {', '.join(candidate.terms[:3])}: {_sessions_of(for_it)} and {_sessions_of(against)}"
-        for side in (for_it, against):
-            for each in side[:_SIDE_SHOWN]:
-                yield f"  {'+' if side is for_it else '-'} {moment_words(each)}"
-
-
 def _sessions_of(side: Sequence[Sighting]) -> str:
     return count(len({each.session.name for each in side}), "session")
 
 
-def _covered_lines(mining: Mining) -> Iterator[str]:
-    if mining.covered:
-        yield ""
-        yield "said already, and happened all the same:"
-    for candidate, where in mining.covered:
-        yield f"  {shortened(candidate.title, 120)}: {often(candidate)}; {where}"
-    never = [one.skill for one in mining.skills if one.installed and not one.sessions]
-    if never:
-        yield ""
-        yield f"installed skills that no session loaded: {', '.join(never)}"
-    followed = [one for one in mining.skills if one.corrected]
-    if followed:
-        yield ""
-        yield "loaded, and followed by a correction: " + ", ".join(
-            f"{one.skill} ({one.corrected} of {count(one.sessions, 'session')})" for one in followed
-        )
+def _first_and_last_day(mining: Mining) -> tuple[str | None, str | None]:
+    days = sorted(day for one in mining.read.sessions if (day := day_of(one.began)))
+    return (days[0], days[-1]) if days else (None, None)
 
 
 def mining_json(mining: Mining, *, folder: str) -> dict[str, Json]:
     """The one object of `upskill mine --json`. What is unknown is null."""
     read = mining.read
-    days = sorted(day for one in read.sessions if (day := day_of(one.began)))
+    first, last = _first_and_last_day(mining)
+    shown = len(mining.shown)
     return {
         "schema": SCHEMA,
         "place": mining.place,
         "sessions": len(read.sessions),
-        "first_day": days[0] if days else None,
-        "last_day": days[-1] if days else None,
+        "first_day": first,
+        "last_day": last,
         "months": round(mining.months, 3),
-        "files": read.files,
-        "bytes": read.bytes,
-        "cached": read.cached,
-        "copies": read.copies,
+        **{name: getattr(read, name) for name in ("files", "bytes", "cached", "copies")},
         "skipped": list(read.skipped),
         "skipped_outputs": sum(one.skipped_outputs for one in read.sessions),
         "flaky": sum(one.flaky for one in read.sessions),
         "candidates": [
-            candidate_json(one, mining, number=number, folder=folder) for number, one in enumerate(mining.candidates, 1)
+            _candidate(one, number=number, generate=generate_command(number, folder) if number <= shown else None)
+            for number, one in enumerate(mining.candidates, 1)
         ],
-        "covered": [{**candidate_json(one, mining), "covered_by": where} for one, where in mining.covered],
+        "covered": [_candidate(one, covered_by=where) for one, where in mining.covered],
         "contradicted": [
-            {**candidate_json(one, mining), "for": _moments(one.sides[0]), "against": _moments(one.sides[1])}
+            _candidate(one, **dict(zip(("for", "against"), map(_moments, one.sides), strict=True)))
             for one in mining.contradicted
         ],
         "left_out": dict(mining.left_out.items()),
-        "skills": [
-            {"skill": one.skill, "installed": one.installed, "sessions": one.sessions, "corrected": one.corrected}
-            for one in mining.skills
-        ],
+        "skills": [asdict(one) for one in mining.skills],
     }
 
 
-def candidate_json(
-    candidate: Candidate, mining: Mining, *, number: int | None = None, folder: str = ""
-) -> dict[str, Json]:
-    """One candidate; `generate` is null where no command is offered for it."""
+def _candidate(candidate: Candidate, **more: Json) -> Json:
     practice, later = practice_and_later(candidate.sessions)
-    offered = number is not None and number <= len(mining.shown)
+    plain = ("kind", "title", "lesson", "last_seen", "agreement")
     return {
-        "number": number,
-        "kind": candidate.kind,
-        "title": candidate.title,
-        "lesson": candidate.lesson,
-        "terms": list(candidate.terms),
-        "sessions": list(candidate.sessions),
+        **{name: getattr(candidate, name) for name in plain},
+        **{name: list(getattr(candidate, name)) for name in ("terms", "sessions", "days")},
         "times": len(candidate.sightings),
-        "days": list(candidate.days),
-        "last_seen": candidate.last_seen,
-        "agreement": candidate.agreement,
-        "cost": {
-            "tokens": candidate.cost.tokens,
-            "minutes": candidate.cost.minutes,
-            "tokens_a_month": candidate.cost.tokens_a_month,
-            "minutes_a_month": candidate.cost.minutes_a_month,
-            "sessions_a_month": candidate.cost.sessions_a_month,
-        },
+        "cost": asdict(candidate.cost),
         "quotes": _moments(candidate.quotes),
-        "places": [
-            {"session": each.session.name, "thread": each.moment.thread or None, "step": each.moment.step}
-            for each in candidate.sightings
-        ],
+        "places": [_place(each) for each in candidate.sightings],
         "practice": list(practice),
         "later": list(later),
         "claim_possible": len(later) >= LATER_NEEDED,
-        "generate": generate_command(number, folder) if offered and number is not None else None,
+        **more,
     }
+
+
+def _place(each: Sighting) -> dict[str, Json]:
+    return {"session": each.session.name, "thread": each.moment.thread or None, "step": each.moment.step}
 
 
 def _moments(sightings: Sequence[Sighting]) -> list[Json]:
     return [
         {
-            "session": each.session.name,
-            "thread": each.moment.thread or None,
-            "step": each.moment.step,
+            **_place(each),
             "day": day_of(each.moment.at if each.moment.at is not None else each.session.began),
             "quote": each.moment.quote,
             "outcome": each.moment.outcome or None,
@@ -218,29 +174,16 @@ def _moments(sightings: Sequence[Sighting]) -> list[Json]:
 
 def mined_json(mining: Mining) -> dict[str, Json]:
     """`mined.json`: for each candidate its task, its document and its sessions of practice, with their files."""
-    paths = mining.read.paths
     candidates: list[Json] = []
     for number, candidate in enumerate(mining.shown, 1):
-        practice, later = practice_and_later(candidate.sessions)
-        candidates.append(
-            {
-                "number": number,
-                "task": task_of(candidate),
-                "document": f"{number}.md",
-                "practice": [_absolute(paths[name]) for name in practice[:_MOST_SESSIONS]],
-                "later": [_absolute(paths[name]) for name in later],
-            }
+        practice, later = (
+            [str(mining.read.paths[name].absolute()) for name in names]
+            for names in practice_and_later(candidate.sessions)
         )
+        task = f"Do this right the first time in this project: {shortened(candidate.title, 300)}"
+        about: dict[str, Json] = {"number": number, "task": task, "document": f"{number}.md"}
+        candidates.append({**about, "practice": [*practice[:_MOST_SESSIONS]], "later": [*later]})
     return {"format": MINED_FORMAT, "candidates": candidates}
-
-
-def _absolute(path: Path) -> str:
-    return str(path.absolute())
-
-
-def task_of(candidate: Candidate) -> str:
-    """What a skill would be for, in one sentence."""
-    return f"Do this right the first time in this project: {shortened(candidate.title, 300)}"
 
 
 def document(candidate: Candidate) -> str:
@@ -254,12 +197,6 @@ def document(candidate: Candidate) -> str:
     ]
     for each in candidate.sightings:
         if each.session.name in practice:
-            lines.append(f"- {_quoted(each.moment.quote)} ({each.session.name}, step {each.moment.step})")
-            if each.moment.outcome:
-                lines.append(f"  what was then done: {_quoted(each.moment.outcome)}")
+            then = f"\n  then: {each.moment.outcome}" if each.moment.outcome else ""
+            lines.append(f"- {each.moment.quote} ({each.session.name}, step {each.moment.step}){then}")
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    fence = "``" if "`" in text else "`"
-    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
