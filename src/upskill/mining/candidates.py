@@ -28,6 +28,8 @@ _STABLE = 0.5
 """The share of its sessions in which a group must have the same answer."""
 _SIDE = 0.25
 """The share of its sessions from which two answers are a contradiction and not a slip."""
+_KEYS = ("error ", "fix ", "file ", "help ", "web ", "cd ")
+"""Begin terms that stand in no text."""
 _COMPARED = 10
 """Terms of a group that are looked at for a contradiction."""
 _QUOTES = 3
@@ -50,7 +52,7 @@ class Cost:
     sessions_a_month: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Candidate:
     """Something that happened again and again, and what a skill would say of it."""
 
@@ -102,11 +104,18 @@ def judge(groups: Sequence[Group], *, sessions: Sequence[MinedSession]) -> list[
 
 def _set_apart(judged: Sequence[Candidate]) -> list[Candidate]:
     """The same, where one candidate asks for what another one forbids as one contradiction."""
+    worth = [one for one in judged if one.verdict == "candidate"]
+    asked = {one.title: _often(one, asked=True) for one in worth}
+    forbidden = {one.title: _often(one, asked=False) for one in worth}
     left = list(judged)
-    for first in judged:
-        for second in judged:
-            both = first in left and second in left and first.verdict == second.verdict == "candidate"
-            if both and first is not second and _often(first, asked=True) & _often(second, asked=False):
+    for first in worth:
+        for second in worth:
+            if (
+                first is not second
+                and first in left
+                and second in left
+                and asked[first.title] & forbidden[second.title]
+            ):
                 left.remove(second)
                 sides = (first.sightings, second.sightings)
                 left[left.index(first)] = replace(first, verdict="contradicted", sides=sides)
@@ -184,7 +193,7 @@ class _Judged:
             kind=self._kind,
             title=self._title(answer),
             lesson=self._lesson(answer),
-            terms=tuple(term for term, _ in self._group.terms[:12]),
+            terms=tuple(term for term, _ in self._group.terms if not term.startswith(_KEYS))[:12],
             sightings=self._sightings,
             quotes=self._quotes(),
             sessions=self._sessions,

@@ -39,9 +39,9 @@ _PLACE = 0.3
 """For a file of source code, and for the folder or the ending of a file that no word names."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Sighting:
-    """A moment in its session."""
+    """A moment in its session; equal to nothing but itself."""
 
     session: MinedSession
     moment: Moment
