@@ -86,6 +86,15 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     left = [at for at in left if at in requests]
     joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
     joined = _same_thing([sorted(members) for members in joined], vectors)
+    # Two or three of a kind may still belong to a larger group.
+    small = [members for members in joined if len(members) < _LEAST_MERGED]
+    joined = [members for members in joined if len(members) >= _LEAST_MERGED]
+    grouped = {at for members in joined for at in members}
+    of_people = [members for members in joined if any(ordered[at].moment.typed for at in members)]
+    free = [at for at, each in enumerate(ordered) if each.moment.typed and at not in grouped]
+    claimed = _claim(free, of_people, words)
+    joined += [rest for members in small if len(rest := [at for at in members if at not in claimed]) > 1]
+    joined = [sorted(members) for members in joined]
     groups = [_group([ordered[at] for at in members], [vectors[at] for at in members]) for members in joined]
     return sorted(groups, key=lambda each: (-len(each.sightings), each.sightings[0].order))
 
@@ -124,16 +133,12 @@ def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vect
     """Add each to the group that its words are nearest to, if they name what the group is about; returns the others."""
     sums = [_sum(vectors[at] for at in members) for members in joined]
     sizes = [len(members) for members in joined]
-    having = Counter(term for vector in vectors for term in vector)
     typical: dict[str, list[int]] = defaultdict(list)
-    own: dict[str, int] = {}
     for number, members in enumerate(joined):
         counts = Counter(term for at in members for term in vectors[at])
         for term in sorted(counts):
             if counts[term] >= _SOMETIMES * len(members):
                 typical[term].append(number)
-            if counts[term] >= max(_LEAST_MERGED - 1, _TYPICAL * len(members), _ONLY_THERE * having[term]):
-                own[term] = number
     left: list[int] = []
     for at in weak:
         shared: dict[int, list[str]] = defaultdict(list)
@@ -141,14 +146,32 @@ def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vect
             for number in typical.get(term, ()):
                 shared[number].append(term)
         named = [number for number, terms in shared.items() if len(terms) >= 2 or any(map(is_code, terms))]
-        best = max(
-            ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in named), default=(0.0, 0)
-        )
-        if best[0] >= NEAR:
-            joined[-best[1]].append(at)
+        near = ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in named)
+        best, number = max(near, default=(0.0, 0))
+        if best >= NEAR:
+            joined[-number].append(at)
         else:
             left.append(at)
     return left
+
+
+def _claim(left: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector]) -> set[int]:
+    """Add those with a word that is typical of one group and hardly anywhere else; returns them."""
+    having = Counter(term for vector in vectors for term in vector)
+    own: dict[str, int] = {}
+    for number, members in enumerate(joined):
+        counts = Counter(term for at in members for term in vectors[at])
+        least = max(_LEAST_MERGED, _TYPICAL * len(members))
+        own.update({term: number for term in counts if counts[term] >= max(least, _ONLY_THERE * having[term])})
+    claimed: set[int] = set()
+    for at in left:
+        mine: dict[int, float] = defaultdict(float)
+        for term in sorted(own.keys() & vectors[at].keys()):
+            mine[own[term]] += vectors[at][term]
+        if mine:
+            joined[min(mine, key=lambda number: (-mine[number], number))].append(at)
+            claimed.add(at)
+    return claimed
 
 
 def _sum(vectors: Iterable[Vector]) -> dict[str, float]:
