@@ -96,9 +96,9 @@ class Episodes:
 
     def moments(self) -> tuple[Moment, ...]:
         """All of them, in the order in which they happened."""
-        found = [*self._corrections(), *self._refusals(), *self._repairs(), *self._look_ups(), *self._searches()]
-        found.sort(key=lambda moment: (moment.step, moment.kind, moment.thread, moment.quote))
-        return tuple(found[:_MOST_MOMENTS])
+        found = [*self._corrections(), *self._refusals(), *self._repairs(), *self._searches(), *self._look_ups()]
+        kept = found[:_MOST_MOMENTS]  # of a very long session the look-ups give way
+        return tuple(sorted(kept, key=lambda moment: (moment.step, moment.kind, moment.thread, moment.quote)))
 
     def loads(self) -> tuple[SkillLoad, ...]:
         """The skills that the agent loaded, each once."""
