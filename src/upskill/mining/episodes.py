@@ -157,7 +157,7 @@ class Episodes:
     def _refusals(self) -> Iterator[Moment]:
         """Calls that the person did not let through, with a reason."""
         for action in self._work.actions:
-            if not action.failed or not REFUSED.match(action.output):
+            if not REFUSED.match(action.output) or not (action.failed or len(action.output) < QUOTED):
                 continue
             reason = re.search(
                 r"(?is)(?:user (?:said|feedback|message)|reason(?: provided)?|feedback)\W*[:\n]\s*(.+)", action.output
