@@ -14,7 +14,7 @@ from typing import Literal
 from upskill.mining.grouping import Group, Sighting
 from upskill.mining.moments import MinedSession, Moment, MomentKind
 from upskill.mining.rules import OPPOSITES
-from upskill.mining.terms import is_code, is_value, is_work
+from upskill.mining.terms import is_code, is_usual, is_value, is_work
 
 LEAST_SESSIONS = 3
 LEAST_DAYS = 2
@@ -246,6 +246,7 @@ class _Judged:
             and not is_value(term)
             and not is_work(term)
             and not term.endswith("/")
+            and not (is_usual(term) and not term.startswith("CHANGELOG"))
             and self._share_said(term) >= 0.6
             for term in self._weight
         )

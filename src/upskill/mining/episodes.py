@@ -29,7 +29,17 @@ from upskill.mining.forms import (
 )  # fmt: skip
 from upskill.mining.moments import Moment, SkillLoad
 from upskill.mining.rules import FURTHER, RULES, SENTENCE, refused_terms, rules_in
-from upskill.mining.terms import Segment, command_terms, error_terms, is_made, path_terms, segments, text_terms, without
+from upskill.mining.terms import (
+    Segment,
+    command_terms,
+    error_terms,
+    is_made,
+    is_usual,
+    path_terms,
+    segments,
+    text_terms,
+    without,
+)
 from upskill.traces.excerpt import one_line, plain, signature
 from upskill.traces.findings import NODS
 from upskill.traces.recording import first_string, mapping, parsed
@@ -57,11 +67,6 @@ _READS = re.compile(r"(?i)^(?:read|view|open|cat|notebookread)|read_?(?:many_)?f
 _GREPS = re.compile(r"(?i)grep|search|glob|find|list|^ls$|codebase")
 _HELP_WORDS = frozenset({"--help", "-h", "help", "-help", "--usage"})
 _MANUALS = frozenset({"man", "tldr", "info", "apropos", "pydoc", "ri", "perldoc"})
-_USUAL = re.compile(
-    r"(?i)(?:readme|changelog|license|contributing|package|package-lock|tsconfig|pyproject|cargo|go|pom|composer|gemfile"
-    r"|requirements[\w-]*|setup|makefile|dockerfile|docker-compose|claude|agents|gemini|skill|mkdocs|index|memory)\.\w+$"
-)
-"""Files that everybody reads to begin with."""
 _SKILL_FILE = re.compile(r"([\w.-]+)/SKILL\.md")
 
 Entry = Action | Statement
@@ -325,7 +330,7 @@ class Episodes:
             and path not in self.edited
             and not path.startswith(("/tmp/", "/proc/", "/dev/"))
             and not is_made(name)
-            and _USUAL.match(name) is None
+            and not is_usual(name)
         )
 
     def _searches(self) -> Iterator[Moment]:

@@ -266,6 +266,18 @@ def is_made(term: str) -> bool:
     return _MADE.search(term) is not None
 
 
+_USUAL = re.compile(
+    r"(?i)(?:readme|changelog|license|contributing|package|package-lock|tsconfig|pyproject|cargo|go|pom|composer|gemfile"
+    r"|requirements[\w-]*|setup|makefile|dockerfile|docker-compose|claude|agents|gemini|skill|mkdocs|index|memory)\.\w+$"
+)
+"""Files that everybody reads to begin with."""
+
+
+def is_usual(term: str) -> bool:
+    """Whether a term is a file that every project has."""
+    return _USUAL.match(term) is not None
+
+
 def is_work(term: str) -> bool:
     """Whether a term is a file of source code, or one that work has made: it says where, and not what."""
     return _SOURCE.search(term) is not None or is_made(term)
