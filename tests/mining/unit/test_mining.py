@@ -11,6 +11,7 @@ import pytest
 
 from mining.made_sessions import Turn, edited, ordinary, ran, read, write_session
 from upskill.errors import UsageError
+from upskill.mining.candidates import day_of
 from upskill.mining.mine import MineOrder, Mining, mine
 from upskill.mining.page import write_mined
 from upskill.mining.words import mined_json, mining_json
@@ -70,6 +71,23 @@ def test_a_rule_that_sessions_contradict_is_shown_with_both_sides(tmp_path: Path
     for_it, against = contradiction.sides
     assert {each.moment.quote for each in for_it} == {"Always squash the commits."}
     assert {each.moment.quote for each in against} == {"Don't squash the commits."}
+
+
+def test_opposite_rules_without_a_negation_are_a_contradiction(tmp_path: Path) -> None:
+    def indented(number: int) -> list[Turn]:
+        wanted = ("We indent with tabs.", "You used spaces, please use tabs.", "Spaces here, always.", "We use spaces.")
+        return ["Indent it.", edited("a.py", f"x = {number}"), wanted[number % 4], edited("a.py", f"y = {number}")]
+
+    found = mined(tmp_path, indented, sessions=16)
+    assert found.candidates == ()
+    assert len(found.contradicted) == 1
+
+
+def test_a_recording_without_times_has_the_day_of_its_name(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}]
+    (tmp_path / "2026-08-14-be08.json").write_text(json.dumps({"messages": chat}))
+    (session,) = mine(MineOrder(folder=tmp_path), environment=NOBODY).read.sessions
+    assert day_of(session.began) == "2026-08-14"
 
 
 def test_flaky_commands_are_counted_and_are_no_candidate(tmp_path: Path) -> None:
