@@ -27,6 +27,7 @@ COMMANDS = {
     "install": ("share.command:install_command", "Copy a skill to where a coding agent looks for it."),
     "lint": ("lint.command", "Check skills for danger, the specification and quality."),
     "list": ("evaluation.skills_command:list_command", "List the skills in a folder."),
+    "mine": ("mining.command", "Find what is worth teaching in recorded sessions, without a model."),
     "models": ("setup.models_command", "Show what a model name resolves to, its key variable and price."),
     "publish": ("share.command:publish_command", "Lay out skills with their evidence for installers."),
     "regrade": ("evaluation.runs_command:regrade_command", "Apply changed checks to the stored answers of a run."),
@@ -48,7 +49,7 @@ GROUPS = {
     "Many skills": ("sweep",),
     "Sharing": ("lint", "evidence", "verify", "publish", "install"),
     "Past runs": ("runs", "regrade"),
-    "Skills and cases": ("init", "list", "cases", "trace"),
+    "Skills and cases": ("init", "list", "cases", "trace", "mine"),
     "This machine": ("models", "settings", "trust", "doctor", "completion"),
 }
 """The order of the help. A command that is in no group comes last."""

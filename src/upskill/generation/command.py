@@ -47,7 +47,8 @@ _HEEDED = frozenset(
     "sources",
     multiple=True,
     metavar="SOURCE",
-    help="A session, `last` for the newest session here, a document, a repository, or a skill to improve.",
+    help="A session, `last` for the newest session here, a document, a repository, a candidate of `mine` such as "
+    "mined:1, or a skill to improve.",
 )
 @click.option(
     "--feedback",

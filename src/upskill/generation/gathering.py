@@ -5,10 +5,10 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -72,6 +72,8 @@ def gather(
         # What is typed, and names of files, need not be UTF-8; what is saved and sent must be.
         return redactor.clean(whole_characters(text))
 
+    typed = sources
+    task, sources = _mined(task, sources)
     skills = [found for source in sources if (found := skill_in(source)) is not None]
     if len(skills) > 1:
         raise UsageError(
@@ -100,12 +102,54 @@ def gather(
         documents=_cleaned(documents, clean, notes),
         skill=None if skill_folder is None else read_draft(skill_folder),
         skill_folder=skill_folder,
-        sources=tuple(map(clean, sources)),
+        sources=tuple(map(clean, typed)),
         trace_digest=None if digest is None else digest_of(digest.text),
         redacted=taken_out + redactor.found.total,
         notes=tuple(dict.fromkeys(map(whole_characters, notes))),
         wish=clean(task) if task and skill_folder is not None else None,
     )
+
+
+def _mined(task: str | None, sources: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Each `FOLDER:N` as what `upskill mine` found: its document and the sessions of practice, never the later ones."""
+    found: list[str] = []
+    for source in sources:
+        folder, _, number = source.rpartition(":")
+        listed = Path(folder).expanduser() / MINED_FILE
+        if not folder or not number.isdecimal() or not listed.is_file():
+            found.append(source)
+            continue
+        try:
+            mined = _MINED.validate_json(listed.read_bytes())
+        except (OSError, ValidationError):
+            raise UsageError(f"{listed}: cannot be read", hint="run `upskill mine` again") from None
+        chosen = next((one for one in mined.candidates if one.number == int(number)), None)
+        if chosen is None:
+            raise UsageError(
+                f"{source}: has {len(mined.candidates)} candidates", hint=f"see {listed.parent}/mined.html"
+            )
+        task = task or chosen.task
+        # Sessions can have been deleted since; what they said is in the document.
+        found += [str(listed.parent / Path(chosen.document).name), *filter(os.path.isfile, chosen.practice)]
+    return task, found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _MinedCandidate:
+    number: int
+    task: str
+    document: str
+    practice: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _MinedList:
+    format: Literal["upskill.mined/1"]
+    candidates: tuple[_MinedCandidate, ...]
+
+
+MINED_FILE = "mined.json"
+_MINED = TypeAdapter(_MinedList)
 
 
 def _sorted_sources(

@@ -166,6 +166,7 @@ def _chat(recording: Recording, messages: Any, *, model: Any) -> Trace:
 
 def add_message(conversation: Conversation, message: dict[str, Any]) -> None:
     """Add one message, with the calls and outputs in it."""
+    conversation.recording.dated(message)
     role, content = message.get("role"), message.get("content")
     if role in HARNESS_ROLES:
         conversation.harness(visible(content))

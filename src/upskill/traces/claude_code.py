@@ -76,7 +76,7 @@ def _fill(recording: Recording, graph: Graph, kept: bytearray, *, alone: bool) -
             node += 1
         if node < count and graph.line[node] == line:
             if kept[node]:
-                filler.add(node, mapping(parsed(raw)))
+                filler.add(node, recording.dated(mapping(parsed(raw))))
         elif line in removed and not graph.of_subagent:
             filler.steer(prompt_text(mapping(parsed(raw)).get("content")))
     return filler.drafts

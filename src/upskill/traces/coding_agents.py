@@ -76,6 +76,7 @@ class _GeminiSession:
         self.drafts.drop_from(start)
 
     def _message(self, message: dict[str, Any]) -> None:
+        self.drafts.recording.dated(message)
         kind = string(message.get("type"))
         if kind not in ("user", "gemini"):
             return
@@ -167,6 +168,7 @@ def read_opencode_run(recording: Recording) -> Iterator[Trace]:
 
 
 def _opencode_message(drafts: Drafts, about: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    drafts.recording.dated(about)
     if about.get("role") == "user":
         typed = [string(part.get("text")) for part in parts if part.get("type") == "text" and not _injected(part)]
         drafts.person("\n".join(filter(None, typed)))

@@ -37,7 +37,7 @@ _CORRECTS = re.compile(
         |too\ (?:long|slow|many|much|complex|big)|incorrect|mistake|wrong)\b
     """
 )
-_NODS = re.compile(
+NODS = re.compile(
     r"(?i)^\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|next|thanks?|thank you|great|good|nice"
     r"|perfect|lgtm|done|cool|please do|do it|keep going|carry on|resume|ja|oui|si|sí|1|2|3)[\s!.,]*"
     r"(?:please|go ahead|continue|do it|thanks?)?\W*$"
@@ -58,7 +58,7 @@ def find_requests(work: Work) -> Iterator[Finding]:
         if not task_seen:
             task_seen = True
             yield _request("task", f"the task{when}", turn, text, work.trace, TASK_POINTS)
-        elif len(text) < 60 and _NODS.match(text):
+        elif len(text) < 60 and NODS.match(text):
             continue
         elif turn.amid or _CORRECTS.search(text[:2_000]):
             yield _request("correction", f"corrected{when}", turn, text, work.trace, 9.0 if turn.amid else 8.0)

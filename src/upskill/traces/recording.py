@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +20,10 @@ from upskill.traces.excerpt import cut, joined, tidy
 from upskill.traces.trace import Trace
 
 _LARGEST_CODE = 2**31
+_FIRST_MILLISECONDS = 1e11
+"""A time beyond it is in milliseconds: in seconds it would be after the year 5000."""
+_LAST_SECOND = 1e10
+_TIMES = ("timestamp", "timestamp_ms", "created_at", "ts")
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -67,6 +72,22 @@ def whole(value: Any) -> int | None:
     """A whole number that an exit code can be, or `None`."""
     if isinstance(value, int) and not isinstance(value, bool) and -_LARGEST_CODE <= value < _LARGEST_CODE:
         return value
+    return None
+
+
+def time_in(record: dict[str, Any]) -> float | None:
+    """When a record says that it was written, in seconds since the epoch; `None` where it does not say."""
+    for value in (*map(record.get, _TIMES), at(record, "time", "created")):
+        if isinstance(value, str) and len(value) < 40:
+            try:
+                written = datetime.fromisoformat(value)
+                value = (written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp()
+            except (ValueError, OverflowError):
+                continue
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1_000 if value > _FIRST_MILLISECONDS else float(value)
+            if 0 < seconds < _LAST_SECOND:
+                return seconds
     return None
 
 
@@ -229,6 +250,8 @@ class Recording:
         self.path = path
         self.is_document = False
         """Whether it was recognised as one JSON document; else it is lines."""
+        self.written_at: float | None = None
+        """When the record that is being read was written, as far as is known."""
         self._remove_secrets = clean
         self._parent = parent
         self._parts: list[Recording] = []
@@ -263,7 +286,7 @@ class Recording:
         for number, line in self.numbered():
             record = parsed(line)
             if isinstance(record, dict):
-                yield number, record
+                yield number, self.dated(record)
             else:
                 broken += 1
                 last_broken = number
@@ -280,13 +303,19 @@ class Recording:
         """The objects in it: of the lines, else of the list that the document is, else the document itself."""
         if self.is_document:
             document = self.document()
-            yield from objects(items(document) or [document])
+            yield from map(self.dated, objects(items(document) or [document]))
         else:
             yield from (record for _, record in self.records())
+
+    def dated(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record; the steps that begin while it is read have its time, else that of the record before it."""
+        self.written_at = time_in(record) or self.written_at
+        return record
 
     def numbered(self) -> Iterator[tuple[int, bytes]]:
         """The lines that are not blank, with their numbers. One that is too long is left out and counted."""
         size = number = too_long = 0
+        self.written_at = None
         with closing(self._open()) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1

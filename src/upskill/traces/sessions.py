@@ -76,6 +76,24 @@ def find_sessions(
     return sessions, looked
 
 
+def sessions_of_all_folders(*, environment: Mapping[str, str]) -> tuple[list[tuple[Session, str]], list[str]]:
+    """All sessions that agents keep as files, whatever folder they were recorded in, and where was looked.
+
+    Each has a name that tells it from others: that of its agent, and its path below the agent's own folder.
+    """
+    home = Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
+    found: list[tuple[Session, str]] = []
+    looked: list[str] = []
+    for store in _STORES:
+        own = Path(environment.get(store.variable) or home / store.default)
+        files = [path for pattern in store.patterns for path in _files(own, pattern)]
+        looked.append(f"{AGENTS[store.agent]}: {len(files):,} sessions in {own / store.below}")
+        for path in files:
+            name = f"{store.agent}/{path.relative_to(own).as_posix()}"
+            found.append((Session(agent=store.agent, path=path, written_at=_written(path)), name))
+    return found, looked
+
+
 def agent_named(name: str) -> str:
     """The agent of `last:NAME`."""
     wanted = SHORT_NAMES.get(name.lower(), name.lower())

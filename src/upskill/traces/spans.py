@@ -26,6 +26,7 @@ from upskill.traces.recording import (
     parsed,
     string,
     texts,
+    time_in,
 )
 from upskill.traces.trace import Subtrace, Trace
 
@@ -392,6 +393,12 @@ def _start(work: _Work) -> tuple[str, int]:
     return min(span.order for span in spans)
 
 
+def _seconds(order: tuple[str, int]) -> float | None:
+    """When a span began, in seconds since the epoch."""
+    start = order[0].lstrip("0")
+    return int(start) / 1e9 if start.isdecimal() and len(start) < 22 else time_in({"timestamp": start})
+
+
 @dataclass(slots=True)
 class _ToolSpans:
     """What the tool spans say about outputs, by the id of the call or by the name of the tool."""
@@ -413,6 +420,7 @@ class _ToolSpans:
 
 def _trace(recording: Recording, work: _Work, index: _SpanIndex, recorder: str) -> Trace:
     conversation = Conversation(recording)
+    recording.written_at = _seconds(_start(work))
     tool_spans = _tool_spans(work.tools)
     model = last_text = ""
     for chat in sorted(work.chats, key=lambda chat: chat.order):
@@ -455,6 +463,8 @@ def _add(
         span = tool_spans.take(call_id, names.get(call_id, ""))
         content = texts(message.get("content")) or (span.result if span else "")
         conversation.output(content, call_id=call_id, failed=span.failed if span else None)
+        if span is not None:
+            conversation.recording.written_at = _seconds(span.order) or conversation.recording.written_at
         return
     calls = [function_call(call) for call in items(message.get("tool_calls"))]
     names.update((call.id, call.name) for call in calls)

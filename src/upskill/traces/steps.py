@@ -22,6 +22,7 @@ class Draft:
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    at: float | None = None
 
     @property
     def empty(self) -> bool:
@@ -51,7 +52,7 @@ class Drafts:
 
     def begin(self, source: Source) -> Draft:
         """A new step, to be filled."""
-        draft = Draft(source)
+        draft = Draft(source, at=self.recording.written_at)
         self.steps.append(draft)
         return draft
 
@@ -190,6 +191,7 @@ class Drafts:
             reasoning="\n\n".join(draft.reasoning),
             calls=tuple(draft.calls),
             observations=tuple(self._observed[call.id] for call in draft.calls if call.id in self._observed),
+            at=draft.at,
         )
 
 

@@ -42,6 +42,8 @@ class Step:
     reasoning: str = ""
     calls: tuple[Call, ...] = ()
     observations: tuple[Observation, ...] = ()
+    at: float | None = None
+    """When it was written, in seconds since the epoch, as far as the recording says."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

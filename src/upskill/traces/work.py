@@ -48,6 +48,7 @@ class Action:
     state: State
     path: str | None = None
     """The file it is about, of an edit or another tool that names one."""
+    at: float | None = None
 
     @property
     def output(self) -> str:
@@ -80,6 +81,7 @@ class Statement:
     source: Literal["person", "agent"]
     text: str
     amid: bool = False
+    at: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,6 +146,7 @@ def work_of(trace: Trace, *, number: int) -> Work:
                     source=step.source,
                     text=step.text,
                     amid=step.source == "person" and agent_at_work.get(thread, False),
+                    at=step.at,
                 )
             )
         if step.source == "agent" or (step.source == "person" and not interrupts):
@@ -161,6 +164,7 @@ def work_of(trace: Trace, *, number: int) -> Work:
                     kind=kind,
                     state=_state(call, outputs.get(call.id), kind),
                     path=path_in(call.arguments) if kind in {"edit", "other"} else None,
+                    at=step.at,
                 )
             )
     return Work(

@@ -183,6 +183,7 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Tour:
     tour.type("trace", "last")
     tour.type("lint", SKILL)
     tour.type("list", "examples")
+    tour.type("mine", "examples/traces")
     tour.type("models", "haiku")
     tour.type("settings")
     tour.type("completion", "bash")

@@ -1,0 +1,1 @@
+"""Mines recorded sessions for what is worth teaching, without a model."""

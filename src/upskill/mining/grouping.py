@@ -1,0 +1,318 @@
+"""Groups moments of many sessions that are about the same thing. Deterministic, without a model; knows no candidates.
+
+Moments are vectors of their terms, weighed by how few sessions have a term, and by where it stands: what was done
+differently afterwards says more than the words. Groups grow by merging the two nearest; only moments that share a term
+which is not in too many of them are compared at all.
+"""
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from upskill.mining.moments import MinedSession, Moment
+from upskill.mining.terms import is_code, is_work
+
+NEAR = 0.2
+"""The mean cosine of the members of two groups from which they are one."""
+NEAR_WORDS = 0.4
+"""The same for requests without any word of correction, which are many and mostly unlike."""
+_TYPICAL = 0.5
+"""The share of a group that has a term that is typical of it."""
+_SOMETIMES = 0.3
+"""The same for words in which a further request names what a group is about."""
+_ONLY_THERE = 0.7
+"""The share of all moments with a term that two groups hold, if that term makes them one."""
+_LEAST_MERGED = 4
+"""Members of groups that can be one: what two or three have in common is chance."""
+_MOST_TERMS = 20
+"""Terms of a moment that are compared, the weightiest."""
+_MOST_COMPARED = 120
+"""Moments that share a term; a term of more than so many tells nothing apart."""
+_SMOOTH = 8
+"""Sessions that are added to those read: in a handful of sessions no term is common only because it is in all."""
+_WEIGHTS = {"said": 1.0, "refused": 0.7, "added": 0.6, "removed": 0.4}
+_IN_BOTH = 1.6
+"""For a term that stands in the words and in what was done differently: that is what the moment is about."""
+_PLACE = 0.3
+"""For a file of source code, and for the folder or the ending of a file that no word names."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Sighting:
+    """A moment in its session; equal to nothing but itself."""
+
+    session: MinedSession
+    moment: Moment
+
+    @property
+    def order(self) -> tuple[bool, float, str, int, str, str]:
+        """The order of time, and within a session of steps."""
+        began = self.session.began
+        return began is None, began or 0.0, self.session.name, self.moment.step, self.moment.kind, self.moment.quote
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Sightings of one thing, in order, with the terms that hold them together, weightiest first."""
+
+    sightings: tuple[Sighting, ...]
+    terms: tuple[tuple[str, float], ...]
+    nearest: tuple[Sighting, ...]
+    """The sightings, the one that is most like all others first."""
+
+
+Vector = Mapping[str, float]
+
+
+def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
+    """The groups of at least two sightings, largest first; the same whatever order they come in.
+
+    Requests that correct nothing join the group that they are near to, and else make groups of their own.
+    """
+    ordered = sorted(sightings, key=lambda sighting: sighting.order)
+    rarity = _rarity(ordered, sessions)
+    vectors = [_vector(sighting.moment, rarity) for sighting in ordered]
+    strong = [at for at, sighting in enumerate(ordered) if sighting.moment.corrects]
+    weak = [at for at, sighting in enumerate(ordered) if not sighting.moment.corrects]
+    joined = [[strong[at] for at in members] for members in _Merging([vectors[at] for at in strong], NEAR).run()]
+    joined = _same_thing(joined, vectors)
+    typed = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 >= len(members)]
+    words = [_said_vector(sighting.moment, rarity) for sighting in ordered]
+    single = sorted({*strong}.difference(at for members in joined for at in members))
+    left = _attach([*weak, *(at for at in single if ordered[at].moment.typed)], typed, words)
+    requests = {*weak}
+    left = [at for at in left if at in requests]
+    joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
+    joined = _same_thing([sorted(members) for members in joined], vectors)
+    # Two or three of a kind may still belong to a larger group.
+    small = [members for members in joined if len(members) < _LEAST_MERGED]
+    joined = [members for members in joined if len(members) >= _LEAST_MERGED]
+    grouped = {at for members in joined for at in members}
+    of_people = [members for members in joined if any(ordered[at].moment.typed for at in members)]
+    free = [at for at, each in enumerate(ordered) if each.moment.typed and at not in grouped]
+    claimed = _claim(free, of_people, words)
+    joined += [rest for members in small if len(rest := [at for at in members if at not in claimed]) > 1]
+    joined = [sorted(members) for members in joined]
+    groups = [_group([ordered[at] for at in members], [vectors[at] for at in members]) for members in joined]
+    return sorted(groups, key=lambda each: (-len(each.sightings), each.sightings[0].order))
+
+
+def _same_thing(joined: list[list[int]], vectors: Sequence[Vector]) -> list[list[int]]:
+    """Groups are one where most members of both have a term that hardly anything else has: two ways to say a thing."""
+    having = Counter(term for vector in vectors for term in vector)
+    groups = [(members, Counter(term for at in members for term in vectors[at])) for members in sorted(joined)]
+    waiting = list(range(len(groups)))
+    while waiting:
+        first = waiting.pop(0)
+        members, counts = groups[first]
+        typical = {term for term, number in counts.items() if number >= _TYPICAL * len(members)}
+        for second, (others, its) in enumerate(groups):
+            if second == first or min(len(members), len(others)) < _LEAST_MERGED:
+                continue
+            common = [term for term in typical if its[term] >= _TYPICAL * len(others)]
+            if common and _are_one(counts + its, common, having):
+                groups[first] = sorted([*members, *others]), counts + its
+                groups[second] = [], Counter()
+                waiting.append(first)
+                break
+    return [members for members, _ in groups if members]
+
+
+def _are_one(counts: Counter[str], common: Iterable[str], having: Counter[str]) -> bool:
+    """Whether what is typical of both is hardly anywhere else: a name of code, or two words, or one of nearly all."""
+    named = (term for term in common if not term.startswith(("error ", "fix ")))
+    own = [term for term in named if counts[term] >= _ONLY_THERE * having[term]]
+    if len(own) >= 2 or any(map(is_code, own)):
+        return True
+    return any(counts[term] >= 0.9 * having[term] for term in own)
+
+
+def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector]) -> list[int]:
+    """Add each to the group that its words are nearest to, if they name what the group is about; returns the others."""
+    sums = [_sum(vectors[at] for at in members) for members in joined]
+    sizes = [len(members) for members in joined]
+    typical: dict[str, list[int]] = defaultdict(list)
+    for number, members in enumerate(joined):
+        counts = Counter(term for at in members for term in vectors[at])
+        for term in sorted(counts):
+            if counts[term] >= _SOMETIMES * len(members):
+                typical[term].append(number)
+    left: list[int] = []
+    for at in weak:
+        shared: dict[int, list[str]] = defaultdict(list)
+        for term in vectors[at]:
+            for number in typical.get(term, ()):
+                shared[number].append(term)
+        named = [number for number, terms in shared.items() if len(terms) >= 2 or any(map(is_code, terms))]
+        near = ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in named)
+        best, number = max(near, default=(0.0, 0))
+        if best >= NEAR:
+            joined[-number].append(at)
+        else:
+            left.append(at)
+    return left
+
+
+def _claim(left: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector]) -> set[int]:
+    """Add those with a word that is typical of one group and hardly anywhere else; returns them."""
+    having = Counter(term for vector in vectors for term in vector)
+    own: dict[str, int] = {}
+    for number, members in enumerate(joined):
+        counts = Counter(term for at in members for term in vectors[at])
+        least = max(_LEAST_MERGED, _TYPICAL * len(members))
+        own.update({term: number for term in counts if counts[term] >= max(least, _ONLY_THERE * having[term])})
+    claimed: set[int] = set()
+    for at in left:
+        mine: dict[int, float] = defaultdict(float)
+        for term in sorted(own.keys() & vectors[at].keys()):
+            mine[own[term]] += vectors[at][term]
+        if mine:
+            joined[min(mine, key=lambda number: (-mine[number], number))].append(at)
+            claimed.add(at)
+    return claimed
+
+
+def _sum(vectors: Iterable[Vector]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for vector in vectors:
+        for term, weight in vector.items():
+            total[term] = total.get(term, 0.0) + weight
+    return total
+
+
+def _rarity(sightings: Sequence[Sighting], sessions: int) -> dict[str, float]:
+    """The weight of each term that more than one session has."""
+    seen: dict[str, set[str]] = defaultdict(set)
+    for sighting in sightings:
+        moment = sighting.moment
+        for term in (*moment.said, *moment.added, *moment.removed):
+            seen[term].add(sighting.session.name)
+    return {term: math.log((sessions + _SMOOTH) / len(names)) for term, names in sorted(seen.items()) if len(names) > 1}
+
+
+def _said_vector(moment: Moment, rarity: Mapping[str, float]) -> dict[str, float]:
+    """The words of a moment alone."""
+    return _of_length_one({term: rarity.get(term, 0.0) for term in moment.said})
+
+
+def _vector(moment: Moment, rarity: Mapping[str, float]) -> dict[str, float]:
+    """The terms of a moment with their weights, of length one."""
+    weights: dict[str, float] = {}
+    refused = set(moment.refused)
+    for part in ("said", "added", "removed"):
+        for term in getattr(moment, part):
+            weight = rarity.get(term, 0.0) * (
+                _WEIGHTS["refused"] if part == "said" and term in refused else _WEIGHTS[part]
+            )
+            if is_work(term) or (part != "said" and (term.endswith("/") or term.startswith("."))):
+                weight *= _PLACE
+            weights[term] = max(weights.get(term, 0.0), weight)
+    for term in set(moment.said) & {*moment.added, *moment.removed}:
+        weights[term] *= _IN_BOTH
+    return _of_length_one(weights)
+
+
+def _of_length_one(weights: Mapping[str, float]) -> dict[str, float]:
+    most = sorted(weights, key=lambda term: (-weights[term], term))[:_MOST_TERMS]
+    length = math.sqrt(math.fsum(weights[term] ** 2 for term in most))
+    return {term: weights[term] / length for term in sorted(most) if weights[term]} if length else {}
+
+
+class _Merging:
+    """Agglomeration by the mean cosine of all pairs of members of two groups."""
+
+    def __init__(self, vectors: Sequence[Vector], near: float) -> None:
+        self._near = near
+        self._sums: dict[int, dict[str, float]] = {}
+        self._members: dict[int, list[int]] = {}
+        self._next = 0
+        self._having: dict[str, set[int]] = defaultdict(set)
+        self._heap: list[tuple[float, int, int]] = []
+        for at, vector in enumerate(vectors):
+            if vector:
+                self._add(dict(vector), [at])
+
+    def run(self) -> list[list[int]]:
+        """The groups of at least two, each in order."""
+        for at in list(self._sums):
+            self._compare(at, only_before=True)
+        while self._heap:
+            _, first, second = heapq.heappop(self._heap)
+            if first in self._sums and second in self._sums:
+                self._merge(first, second)
+        return [sorted(members) for members in self._members.values() if len(members) > 1]
+
+    def _merge(self, first: int, second: int) -> None:
+        summed = dict(self._sums[first])
+        for term, weight in self._sums[second].items():
+            summed[term] = summed.get(term, 0.0) + weight
+        members = self._members[first] + self._members[second]
+        for old in (first, second):
+            for term in self._sums[old]:
+                self._having[term].discard(old)
+            del self._sums[old], self._members[old]
+        self._compare(self._add(summed, members), only_before=False)
+
+    def _add(self, vector: dict[str, float], members: list[int]) -> int:
+        name = self._next
+        self._next += 1
+        self._sums[name], self._members[name] = vector, members
+        for term in vector:
+            self._having[term].add(name)
+        return name
+
+    def _compare(self, name: int, *, only_before: bool) -> None:
+        vector, size = self._sums[name], len(self._members[name])
+        dots: dict[int, float] = defaultdict(float)
+        for term, weight in vector.items():
+            having = self._having[term]
+            if len(having) <= _MOST_COMPARED:
+                for other in having:
+                    if other != name and not (only_before and other > name):
+                        dots[other] += weight * self._sums[other][term]
+        for other, dot in dots.items():
+            # Rounded, because the order of additions must not decide which of two equal pairs comes first.
+            near = round(dot / (size * len(self._members[other])), 9)
+            if near >= self._near:
+                heapq.heappush(self._heap, (-near, min(name, other), max(name, other)))
+
+
+def _group(sightings: list[Sighting], vectors: Sequence[Vector]) -> Group:
+    total = _sum(vectors)
+    order = sorted(range(len(vectors)), key=lambda at: (-round(_dot(vectors[at], total), 9), at))
+    terms = sorted(total.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
+    nearest = tuple(sightings[at] for at in order)
+    return Group(sightings=tuple(sightings), terms=tuple(terms[:40]), nearest=nearest)
+
+
+def _dot(vector: Vector, other: Mapping[str, float]) -> float:
+    return math.fsum(weight * other.get(term, 0.0) for term, weight in vector.items())
+
+
+_EDITED = 0.2
+"""The share of the sessions that read a file beyond which one that others change is part of the work."""
+
+
+def sighted(sessions: Sequence[MinedSession]) -> list[Sighting]:
+    """The moments of these sessions, without look-ups of files that other sessions work on."""
+    edited = Counter(path for session in sessions for path in session.edited)
+    read: dict[str, set[str]] = defaultdict(set)
+    for session in sessions:
+        for moment in session.moments:
+            read[_file_of(moment)].add(session.name)
+    worked_on = {
+        path for path, names in read.items() if edited[path] > (0.0 if is_work(path) else _EDITED) * len(names)
+    }
+    return [
+        Sighting(session=session, moment=moment)
+        for session in sessions
+        for moment in session.moments
+        if moment.kind != "look-up" or not (path := _file_of(moment)) or path not in worked_on
+    ]
+
+
+def _file_of(moment: Moment) -> str:
+    """The file that was looked at or found; empty where it was something else."""
+    return next((term[5:] for term in (*moment.said, *moment.added) if term.startswith("file ")), "")
