@@ -68,7 +68,7 @@ def _compared(candidate: Candidate, subject: Any, plan: Any) -> str:
         return f"{'-':<28} {len(candidate.sessions):>3} sessions"
     kind = "habit" if subject in plan.habits else "DECOY"
     mine, true = set(candidate.sessions), set(subject.sessions)
-    last = "last seen ok" if candidate.last_seen == subject.last_seen.isoformat() else "last seen differs"
+    last = "last seen ok" if candidate.last_seen == str(subject.last_seen) else "last seen differs"
     return f"{kind} {subject.id:<22} {len(mine & true):>3} of {len(true)} sessions, {len(mine - true)} others, {last}"
 
 
