@@ -103,6 +103,11 @@ def raised(level: float, answers: Sequence[tuple[float, bool]]) -> float:
     return max(0.0, level + math.fsum(rate - passed - SLACK for rate, passed in answers))
 
 
+def raise_a_night(fall: float) -> float:
+    """By how much a night raises the chart, on average, where so much less than before passes."""
+    return NIGHTLY * (fall - SLACK)
+
+
 def alarm_limit(expected: Expected, *, seed: str, years: int = YEARS) -> float:
     """The level that a year without a change exceeds in `FALSE_ALARMS` of all years.
 

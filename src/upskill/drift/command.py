@@ -14,10 +14,13 @@ from upskill.terminal.display import TimedProgress
 from upskill.terminal.output import ask_to_spend, print_json, print_lines, write_file
 
 if TYPE_CHECKING:
+    from upskill.core.models import MeteredClient
     from upskill.core.progress import PricedPlan
     from upskill.core.settings import ResolvedSettings
     from upskill.drift.replaced import Replacement
     from upskill.drift.watch import DriftOrder, DriftResult
+
+NOT_MEASURED = "not measured"
 
 
 @click.command("drift", cls=options.Grouped)
@@ -63,6 +66,7 @@ def command(
     """
     from upskill.drift import words
     from upskill.drift.watch import DriftOrder
+    from upskill.evaluation.estimate import client_for
 
     if sum((start, acknowledge, new_model is not None)) > 1:
         raise UsageError("--start, --acknowledge and --new-model do different things", hint="type one of them")
@@ -78,7 +82,7 @@ def command(
         found = _replaced(skills, new_model, chosen, case_file, answers, yes=yes)
         hurts = any(one.need == "hurts now" for one in found)
         skilled = {"schema": "upskill.drift_model/1", "skills": [words.replacement_json(one) for one in found]}
-        show([words.replacement_lines(one) for one in found], skilled, alarm=hurts)
+        show([words.replacement_lines(one) for one in found], skilled, heading="alarm" if hurts else "no alarm")
         if any(one.evaluation.interrupted for one in found):
             return EXIT_INTERRUPTED
         return EXIT_NOT_SHOWN if hurts else max(one.evaluation.exit_code() for one in found)
@@ -93,21 +97,29 @@ def command(
         return _show_prices(orders, chosen, as_json=as_json)
     results: list[DriftResult] = []
     errors: list[UpskillError] = []
+    client = client_for(chosen.values)  # one for all watches: the caps are those of the command
     with TimedProgress() as progress:
         agree = _agreeing(yes, progress.ask)
         for order in orders:
             try:
-                results.append(_watched(order, chosen, progress, agree, start=start, acknowledge=acknowledge))
+                results.append(_watched(order, chosen, client, progress, agree, start=start, acknowledge=acknowledge))
             except UpskillError as error:  # one that fails must not keep the others from their night
                 if len(orders) == 1:
+                    if file is not None:
+                        write_file(file, words.markdown([[error.message]], heading=NOT_MEASURED))
                     raise
                 errors.append(error)
     alarm = any(result.event == "alarm" for result in results)
     watches = [words.result_json(result) for result in results]
-    told = {"alarm": alarm, "watches": watches, "errors": list(map(str, errors))}
-    show([words.result_lines(result) for result in results], {"schema": "upskill.drift/1", **told}, alarm=alarm)
+    told = {"alarm": alarm, "watches": watches, "errors": [error.message for error in errors]}
+    missing = bool(errors) or any(result.unfinished for result in results)
+    heading = "alarm" if alarm else NOT_MEASURED if missing else "no alarm"
+    blocks = [words.result_lines(result) for result in results]
+    failed_blocks = [[f"NOT MEASURED: {error.message}"] for error in errors]
+    show(blocks, {"schema": "upskill.drift/1", **told}, heading=heading, more=failed_blocks)
     print_lines(*(f"note: {note}" for result in results for note in result.notes), err=True)
-    print_lines(*(f"error: {error.message}" for error in errors), err=True)
+    for one in errors:
+        print_lines(f"error: {one.message}", *([] if one.hint is None else [f"hint:  {one.hint}"]), err=True)
     if alarm:
         return EXIT_NOT_SHOWN
     failed = EXIT_FAILED if any(result.unfinished for result in results) else EXIT_DONE
@@ -115,12 +127,19 @@ def command(
 
 
 def _show(
-    blocks: Sequence[Sequence[str]], told: Mapping[str, object], *, alarm: bool, as_json: bool, file: Path | None
+    blocks: Sequence[Sequence[str]],
+    told: Mapping[str, object],
+    *,
+    heading: str,
+    as_json: bool,
+    file: Path | None,
+    more: Sequence[Sequence[str]] = (),
 ) -> None:
+    """`more` stands in the file alone: the terminal has it as errors."""
     from upskill.drift.words import markdown
 
     if file is not None:
-        write_file(file, markdown(blocks, alarm=alarm))
+        write_file(file, markdown([*blocks, *more], heading=heading))
     if as_json:
         print_json(told)
     else:
@@ -134,6 +153,7 @@ def _agreeing(yes: bool, ask: Callable[[Callable[[], bool]], bool]) -> "Callable
 def _watched(
     order: "DriftOrder",
     settings: "ResolvedSettings",
+    client: "MeteredClient",
     progress: TimedProgress,
     agree: "Callable[[PricedPlan], bool]",
     *,
@@ -144,9 +164,9 @@ def _watched(
 
     clock = partial(datetime.now, UTC)
     if start:
-        return watch.start(order, settings, clock=clock, progress=progress, confirm=agree)
+        return watch.start(order, settings, clock=clock, progress=progress, client=client, confirm=agree)
     prepared = watch.prepare_watch(order, settings, announce=progress.announce)
-    return watch.tonight(prepared, settings, clock=clock, progress=progress, acknowledge=acknowledge)
+    return watch.tonight(prepared, settings, clock=clock, progress=progress, client=client, acknowledge=acknowledge)
 
 
 def _show_prices(orders: "list[DriftOrder]", settings: "ResolvedSettings", *, as_json: bool) -> int:

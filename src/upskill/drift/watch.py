@@ -165,6 +165,7 @@ def start(
     *,
     clock: Clock,
     progress: Progress,
+    client: MeteredClient | None = None,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
 ) -> DriftResult:
     """Price the history, and buy the part of today. One that is begun is continued, and one that is complete stays,
@@ -186,13 +187,17 @@ def start(
                 progress.note(f"{what}: {one.calls}; price {one.price}")
             if prices["history"].is_much and not confirm(prices["history"]):
                 raise UsageError("nothing was run and nothing was spent")
+            if watch is not None and watch.bought:
+                aside = prepared.path.with_suffix(".old.json")
+                keep_watch(aside, watch)
+                progress.note(f"the history until now, with {count(len(watch.nights), 'night')}, is kept in {aside}")
             keep_watch(prepared.path, _begun(prepared, settings, before=watch))
         elif order.answers not in (None, watch.answers) or order.at_once > (watch.parts == 1):
             begun = f"{count(watch.answers, 'answer')} per case on {count(watch.parts, 'night')}"
             raise UsageError(
                 f"{watch.name}: a history of {begun} is there", hint=f"to begin again, remove {prepared.path}"
             )
-    return tonight(prepared, settings, clock=clock, progress=progress)
+    return tonight(prepared, settings, clock=clock, progress=progress, client=client)
 
 
 def _begun(prepared: Prepared, settings: ResolvedSettings, *, before: Watch | None) -> Watch:
@@ -214,10 +219,16 @@ def _begun(prepared: Prepared, settings: ResolvedSettings, *, before: Watch | No
 
 
 def tonight(
-    prepared: Prepared, settings: ResolvedSettings, *, clock: Clock, progress: Progress, acknowledge: bool = False
+    prepared: Prepared,
+    settings: ResolvedSettings,
+    *,
+    clock: Clock,
+    progress: Progress,
+    client: MeteredClient | None = None,
+    acknowledge: bool = False,
 ) -> DriftResult:
     """Do what is due today: the next part of the history, a night, or what is left of an alarm. Raises where the skill,
-    its cases or the settings are not those of the history."""
+    its cases or the settings are not those of the history. Several watches share a client, and so its caps."""
     found = read_watch(prepared.path)
     if found is None:
         name = f"{prepared.evaluation.experiment.skill.name} on {prepared.order.model}"
@@ -226,7 +237,8 @@ def tonight(
     with only_one_in(place.path):
         watch = read_watch(prepared.path) or found  # another process may have changed it before this one got the lock
         today = clock().astimezone(UTC).date().isoformat()
-        call = _Call(prepared, watch, place.path, client_for(settings.values), today=today, progress=progress)
+        asked = client_for(settings.values) if client is None else client
+        call = _Call(prepared, watch, place.path, asked, today=today, progress=progress)
         if acknowledge and watch.alarm is None:
             raise UsageError(f"{watch.name}: there is no alarm to acknowledge")
         if acknowledge:
@@ -242,7 +254,10 @@ def tonight(
             return call.attributed()
         if watch.mode is None:
             return call.part()
-        done = max([watch.bought[-1], *(night.date for night in watch.nights[-1:])]) >= today
+        last = max([watch.bought[-1], *(night.date for night in watch.nights[-1:])])
+        if last > today:
+            raise EngineError(f"{watch.name}: its last night is of {last}, and today is {today}", hint="set the clock")
+        done = last == today
         return call.result("watching", watch) if done else call.night()
 
 
@@ -506,11 +521,13 @@ def _sides(watch: Watch) -> dict[str, bool]:
 
 
 def _twice(watch: Watch) -> tuple[str, ...]:
-    """Cases whose last two answers were both on the other side than their history."""
+    """Cases whose last answers, two or more, were on the other side than their history, and none before them."""
     ends: dict[str, list[bool]] = {}
     for night in watch.counted:
         for ids, passed in ((night.passed, True), (night.failed, False)):
             for one in ids:
                 ends.setdefault(one, []).append(passed)
+    mixed = {case.id for case in watch.cases if 0 < case.passed < case.answers}
     sides = _sides(watch)
-    return tuple(one for one, seen in ends.items() if len(seen) > 1 and sides[one] not in seen[-2:])
+    others = {one: sum(passed is not sides[one] for passed in seen) for one, seen in ends.items() if one not in mixed}
+    return tuple(one for one, many in others.items() if many > 1 and sides[one] not in ends[one][-many:])

@@ -1,10 +1,12 @@
 """What people and programs read of a watched skill: lines, Markdown, and the objects of `--json`."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.text import count, points, points_range
+from upskill.drift import chart
 from upskill.drift.chart import Change
 from upskill.drift.replaced import MARGIN, Replacement
 from upskill.drift.state import Alarm, Attribution, Night, Watch
@@ -14,6 +16,9 @@ from upskill.report.markdown import markdown_text
 from upskill.report.wording import percent
 
 MOST_CASES_SHOWN = 8
+NOTICED = 0.20
+LATE = 14
+"""Nights after which a fall of so much is noticed late."""
 
 
 def result_lines(result: DriftResult) -> list[str]:
@@ -23,6 +28,8 @@ def result_lines(result: DriftResult) -> list[str]:
         return list(_alarm_lines(watch, watch.alarm))
     if result.event == "acknowledged":
         return [f"{watch.name}: the alarm is acknowledged; the chart begins again at 0, with the same history"]
+    if result.unfinished:
+        return [f"{watch.name}: NOT MEASURED today", *(f"  {note}" for note in result.notes)]
     if watch.mode is None:
         left = count(watch.parts - len(watch.bought), "more night")
         return [f"{watch.name}: {len(watch.bought)} of {watch.parts} nights of the history are bought; {left} to go"]
@@ -32,11 +39,18 @@ def result_lines(result: DriftResult) -> list[str]:
         answers = count(sum(case.answers for case in watch.cases), "answer")
         return [
             f"{watch.name}: the history is complete, {percent(rate)} of {answers} pass; {how}",
+            *([] if watch.limit is None else [f"  {_delay(watch.limit)}"]),
             "  the first night is tomorrow: type the same command without --start, every night",
         ]
     where = "" if watch.limit is None else f" (chart {watch.level:.1f}, limit {watch.limit:.1f})"
     done = " was asked already" if result.event == "watching" else ""
     return [f"{watch.name}: no alarm. Night {len(watch.nights)}{done}: {_passed(watch.nights[-1])}{where}"]
+
+
+def _delay(limit: float) -> str:
+    nights = math.ceil(limit / chart.raise_a_night(NOTICED))
+    few = "; more cases or answers would notice it sooner" if nights > LATE else ""
+    return f"a fall of {100 * NOTICED:.0f} points would be an alarm after about {count(nights, 'night')}{few}"
 
 
 def _passed(night: Night) -> str:
@@ -46,10 +60,10 @@ def _passed(night: Night) -> str:
 def _alarm_lines(watch: Watch, alarm: Alarm) -> Iterator[str]:
     found = alarm.attribution
     yield f"ALARM: {watch.name}: {'not attributed yet' if found is None else cause_words(found)}"
-    chart = f"{count(len(alarm.cases), 'case')} on the other side twice in a row"
+    why = f"{count(len(alarm.cases), 'case')} on the other side twice in a row"
     if alarm.limit is not None:
-        chart = f"chart {alarm.level:.1f}, limit {alarm.limit:.1f}, rising since {alarm.since}"
-    yield f"  night {alarm.night}, {alarm.date}: {_passed(watch.nights[alarm.night - 1])}; {chart}"
+        why = f"chart {alarm.level:.1f}, limit {alarm.limit:.1f}, rising since {alarm.since}"
+    yield f"  night {alarm.night}, {alarm.date}: {_passed(watch.nights[alarm.night - 1])}; {why}"
     if found is None:
         yield from _prompts("changed side", watch, alarm.cases)
         return
@@ -103,9 +117,9 @@ def replacement_lines(found: Replacement) -> list[str]:
     return lines
 
 
-def markdown(blocks: Sequence[Sequence[str]], *, alarm: bool) -> str:
+def markdown(blocks: Sequence[Sequence[str]], *, heading: str) -> str:
     """A comment with all results: a heading, then the lines of each."""
-    parts = [f"## Drift: {'alarm' if alarm else 'no alarm'}"]
+    parts = [f"## Drift: {heading}"]
     for first, *more in blocks:
         parts.append(f"**{markdown_text(first)}**")
         parts += ["\n".join(f"- {markdown_text(line.strip())}" for line in more)] if more else []

@@ -159,6 +159,42 @@ def test_an_alarm_is_words_a_comment_json_and_an_exit_code(
     assert drift("--acknowledge").stdout.startswith("port on any: the alarm is acknowledged")
 
 
+def test_what_was_not_measured_is_never_called_no_alarm(
+    drift: Drift, upskill: Upskill, here: Path, home: Path, provider: Provider
+) -> None:
+    words = ("-m", "any", "--base-url", provider.url, "--write", "comment.md")
+    several = upskill("drift", "skills/port", "skills/absent", *words)
+    assert several.returncode == 2
+    comment = (here / "comment.md").read_text()
+    assert comment.startswith("## Drift: not measured\n\n**NOT MEASURED: port on any: is not watched yet")
+    assert "hint:  price and buy its history: add --start" in several.stderr
+    one = upskill("drift", "skills/absent", *words)
+    assert one.returncode != 0
+    assert (here / "comment.md").read_text().startswith("## Drift: not measured\n\n**")
+    assert "port on any" not in (here / "comment.md").read_text()
+    assert drift("--start", "--at-once", "--answers", "5").returncode == 0
+    _tomorrow(home)
+    capped = drift("--max-calls", "2", "--write", "comment.md")
+    assert capped.returncode == 3
+    assert capped.stdout.startswith("port on any: NOT MEASURED today\n")
+    assert (here / "comment.md").read_text().startswith("## Drift: not measured\n")
+
+
+def test_caps_hold_for_all_watches_of_a_command_and_an_old_history_is_put_aside(
+    drift: Drift, here: Path, home: Path, provider: Provider
+) -> None:
+    both = drift("-m", "other", "--start", "--at-once", "--answers", "5", "--max-calls", "60")
+    assert both.returncode == 3
+    assert len(provider.requests) <= 60
+    assert drift("--start", "--at-once", "--answers", "5").returncode == 0
+    skill = here / "skills" / "port" / "SKILL.md"
+    skill.write_text(skill.read_text() + "More.\n")
+    anew = drift("--start", "--at-once", "--answers", "5")
+    assert anew.returncode == 0
+    assert "the history until now, with 0 nights, is kept in" in anew.stderr
+    assert len([*home.glob(".cache/**/drift/*.old.json")]) == 1
+
+
 def test_two_calls_at_once_do_not_buy_the_same_night(
     forker: Forker,
     here: Path,
