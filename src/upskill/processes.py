@@ -31,6 +31,8 @@ ENVIRONMENTS: Mapping[Kind, tuple[str, ...]] = {
     "sandbox": (),
 }
 """What each kind sees beside a search path; none of it is a key. A `worker` is upskill itself, and sees everything."""
+Worker = subprocess.Popen[bytes]
+"""A process of ours, with pipes to it."""
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin")
 
 
@@ -109,7 +111,7 @@ def start(
     )
 
 
-def start_worker(module: str, *arguments: str) -> "subprocess.Popen[bytes]":
+def start_worker(module: str, *arguments: str) -> Worker:
     """Start a module of ours as a process of its own, which no signal of the terminal reaches, with pipes to it."""
     words = [sys.executable, "-P", "-m", module, *arguments]
     return start("worker", words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, apart=True)

@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from subprocess import Popen
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -306,7 +305,7 @@ def _read_in_processes(
     files: Sequence[SessionFile], number: int, cache: Path | None, arrived: Callable[[SessionFile, _Answer], None]
 ) -> None:
     """Share the files among processes of ours, and call `arrived` for each that is done. One that dies is replaced."""
-    free: queue.SimpleQueue[Popen[bytes] | None] = queue.SimpleQueue()
+    free: queue.SimpleQueue[processes.Worker | None] = queue.SimpleQueue()
     for _ in range(number):
         free.put(None)
 
@@ -332,7 +331,7 @@ def _read_in_processes(
                     _end(worker)
 
 
-def _asked(worker: "Popen[bytes]", path: Path) -> _Answer | None:
+def _asked(worker: processes.Worker, path: Path) -> _Answer | None:
     """What a process says of a file; `None` where it says nothing in time."""
     assert worker.stdin is not None
     assert worker.stdout is not None
@@ -349,7 +348,7 @@ def _asked(worker: "Popen[bytes]", path: Path) -> _Answer | None:
         limit.cancel()
 
 
-def _end(worker: "Popen[bytes]") -> None:
+def _end(worker: processes.Worker) -> None:
     worker.kill()
     with suppress(OSError):
         worker.communicate()

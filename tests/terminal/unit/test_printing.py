@@ -17,8 +17,9 @@ from upskill.terminal.output import print_document, print_json, print_lines
 SOURCE = Path(upskill.__file__).parent
 PRINTS = {"terminal/output.py", "terminal/display.py"}
 PROGRAMS_OF_THEIR_OWN = {
-    *("setup/example/local_model.py", "sandbox/programs.py", "agents/escape_program.py"),
+    *("setup/example/local_model.py", "sandbox/programs.py", "agents/escape_program.py", "mining/reading.py"),
 }
+"""The last is one where `mine` starts it as a worker: its output is a pipe."""
 _CALLS = {"echo", "secho", "confirm", "prompt", "print", "Console", "Live", "from_markup", "from_ansi"}
 
 

@@ -26,6 +26,7 @@ OTHER_MEANINGS = (
         "lint/specification.py",
         "lint/disguise.py",
         "share/install.py",
+        "mining/episodes.py",
     ),
 )
 """There `chat` is a kind of recording, and `agent` is who speaks in one, a fault, a key, or a word for people.
