@@ -16,10 +16,11 @@ MOST_SECONDS = 120.0
 
 
 @contextmanager
-def served_model(port: int = 0, *, cache: bool = False, size: str | None = None) -> Iterator[str]:
+def served_model(port: int = 0, *, cache: bool = False, size: str | None = None, long: bool = False) -> Iterator[str]:
     """The address of the server, without `/v1`; at any free port, or at this one. Raises `RuntimeError` if it fails.
 
-    `size` names a model of `tools/models.py`; by default it is the one that `make setup` installs.
+    `size` names a model of `tools/models.py`, which may be served for `long` requests; by default it is the one that
+    `make setup` installs.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", port))
@@ -29,6 +30,7 @@ def served_model(port: int = 0, *, cache: bool = False, size: str | None = None)
         command = [str(SERVE), str(port), *(["--cache"] if cache else [])]
     else:
         command = ["-m", "tools.models", "serve", size, str(port), *([] if cache else ["--no-cache"])]
+        command += ["--long"] if long else []
     server = subprocess.Popen(
         [sys.executable, *command],
         cwd=Path(__file__).parent.parent,
