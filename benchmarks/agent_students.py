@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from tools.gallery import GALLERY, ROOT
 from tools.local_model import served_model
@@ -54,7 +55,8 @@ def main() -> int:
     with served_model(PORT, cache=True, size=SIZE, long=True) as url:
         variables = {**SET, "UPSKILL_RUNS_DIR": str(folder / "runs"), "PATH": path}
         words += ["--base-url", f"{url}/v1"]
-        return subprocess.run(words, cwd=folder, env={**os.environ, **variables}, check=False).returncode
+        # Programs inside of the repository that is worked in are not found.
+        return subprocess.run(words, cwd=Path.home(), env={**os.environ, **variables}, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ def served_model(port: int = 0, *, cache: bool = False, size: str | None = None,
     `make setup` installs.
     """
     with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", port))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
