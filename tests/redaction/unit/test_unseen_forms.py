@@ -68,3 +68,9 @@ def test_only_the_column_of_the_secret_is_removed() -> None:
 def test_a_table_ends_where_its_rows_end() -> None:
     text = "user,password\nada,Zk39fjq2\n\nversion 2, build 4a7f\n"
     assert redactor_from({}).clean(text).endswith("\n\nversion 2, build 4a7f\n")
+
+
+def test_a_remark_in_brackets_names_no_secret_beyond_its_end() -> None:
+    kept = "curl -K yard.conf sends X-Dock-Pass (the pass) and Content-Type: application/vnd.palletry.r6+json"
+    assert redactor_from({}).clean(kept) == kept
+    assert redactor_from({}).clean("Password (again): x7Kq9mZ2pL") == "Password (again): [redacted: password]"
