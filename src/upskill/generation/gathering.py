@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from upskill.core.cases.skill_meta import read_meta
 from upskill.core.nouns import digest_of
 from upskill.core.nouns.skill import SKILL_FILE
-from upskill.core.nouns.text import whole_characters
+from upskill.core.nouns.text import count, whole_characters
 from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.records import record_text
 from upskill.core.skills.skill_files import first_problem
@@ -126,7 +126,7 @@ def _mined(task: str | None, sources: Sequence[str]) -> tuple[str | None, list[s
         chosen = next((one for one in mined.candidates if one.number == int(number)), None)
         if chosen is None:
             raise UsageError(
-                f"{source}: has {len(mined.candidates)} candidates", hint=f"see {listed.parent}/mined.html"
+                f"{source}: has {count(len(mined.candidates), 'candidate')}", hint=f"see {listed.parent}/mined.html"
             )
         task = task or chosen.task
         # Sessions can have been deleted since; what they said is in the document.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from upskill.mining.moments import MinedSession, Moment
-from upskill.mining.terms import is_code, is_work
+from upskill.mining.terms import is_code, is_value, is_work
 
 NEAR = 0.2
 """The mean cosine of the members of two groups from which they are one."""
@@ -77,7 +77,7 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     strong = [at for at, sighting in enumerate(ordered) if sighting.moment.corrects]
     weak = [at for at, sighting in enumerate(ordered) if not sighting.moment.corrects]
     joined = [[strong[at] for at in members] for members in _Merging([vectors[at] for at in strong], NEAR).run()]
-    joined = _same_thing(joined, vectors)
+    joined = _same_thing(joined, vectors, ordered)
     typed = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 >= len(members)]
     words = [_said_vector(sighting.moment, rarity) for sighting in ordered]
     single = sorted({*strong}.difference(at for members in joined for at in members))
@@ -85,7 +85,7 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     requests = {*weak}
     left = [at for at in left if at in requests]
     joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
-    joined = _same_thing([sorted(members) for members in joined], vectors)
+    joined = _same_thing([sorted(members) for members in joined], vectors, ordered)
     # Two or three of a kind may still belong to a larger group.
     small = [members for members in joined if len(members) < _LEAST_MERGED]
     joined = [members for members in joined if len(members) >= _LEAST_MERGED]
@@ -99,8 +99,12 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     return sorted(groups, key=lambda each: (-len(each.sightings), each.sightings[0].order))
 
 
-def _same_thing(joined: list[list[int]], vectors: Sequence[Vector]) -> list[list[int]]:
-    """Groups are one where most members of both have a term that hardly anything else has: two ways to say a thing."""
+def _same_thing(joined: list[list[int]], vectors: Sequence[Vector], ordered: Sequence[Sighting]) -> list[list[int]]:
+    """Groups are one where most members of both have a term that hardly anything else has: two ways to say a thing.
+
+    So are repairs of the same program by the same means, whatever was done with it and whatever it complained of.
+    """
+    joined = _same_repair(joined, ordered)
     having = Counter(term for vector in vectors for term in vector)
     groups = [(members, Counter(term for at in members for term in vectors[at])) for members in sorted(joined)]
     waiting = list(range(len(groups)))
@@ -118,6 +122,29 @@ def _same_thing(joined: list[list[int]], vectors: Sequence[Vector]) -> list[list
                 waiting.append(first)
                 break
     return [members for members, _ in groups if members]
+
+
+def _same_repair(joined: list[list[int]], ordered: Sequence[Sighting]) -> list[list[int]]:
+    found: dict[str, list[tuple[list[int], set[str]]]] = defaultdict(list)
+    left: list[list[int]] = []
+    for members in sorted(joined):
+        repairs = [moment for at in members if (moment := ordered[at].moment).kind == "repair"]
+        least = _TYPICAL * len(members)
+        fixed = Counter(term for moment in repairs for term in moment.said if term.startswith("fix "))
+        program = min(fixed, key=lambda term: (-fixed[term], term), default="")
+        if not program or fixed[program] < least:
+            left.append(members)
+            continue
+        added = Counter(term for moment in repairs for term in moment.added)
+        means = {term for term in added if added[term] >= _SOMETIMES * len(members) and not is_value(term)}
+        for other, others in found[program]:
+            if means & others:
+                other += members
+                others |= means
+                break
+        else:
+            found[program].append((list(members), means))
+    return sorted([*left, *(sorted(members) for same in found.values() for members, _ in same)])
 
 
 def _are_one(counts: Counter[str], common: Iterable[str], having: Counter[str]) -> bool:

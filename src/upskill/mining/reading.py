@@ -12,6 +12,7 @@ import queue
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
@@ -35,8 +36,10 @@ from upskill.traces.sessions import sessions_of_all_folders
 from upskill.traces.trace import Trace
 from upskill.traces.work import with_subagents, work_of
 
-EXTRACTION = 1
-"""Changes whenever the same recording brings other moments."""
+EXTRACTION = 2
+"""Part of the key of what is kept. Changes whenever the same recording brings other moments."""
+_KEPT_SECONDS = 60 * 86_400
+"""After which what was kept is removed."""
 LONGEST_OUTPUT = 65_536
 """Characters of one text of a session that are read; a longer one is skipped and counted."""
 MOST_FILES = 100_000
@@ -115,6 +118,8 @@ def read_sessions(
     progress: Progress = SILENT,
 ) -> SessionsRead:
     """Read these files, or recall what they brought; a file that cannot be read is named and does no harm."""
+    if cache is not None:
+        _remove_expired(cache)
     total = sum(file.size for file in files)
     answers: dict[str, _Answer] = {}
     done = 0
@@ -135,6 +140,13 @@ def read_sessions(
             raise_if_interrupted()
             arrived(file, reader.read(file.path))
     return _joined(files, answers)
+
+
+def _remove_expired(cache: Path) -> None:
+    for place in cache.glob("*/*.json"):
+        with suppress(OSError):
+            if time.time() - place.stat().st_mtime > _KEPT_SECONDS:
+                place.unlink()
 
 
 def _joined(files: Sequence[SessionFile], answers: Mapping[str, "_Answer"]) -> SessionsRead:

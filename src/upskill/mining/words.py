@@ -29,13 +29,16 @@ def mining_lines(mining: Mining, *, folder: str) -> Iterator[str]:
     when = "without times" if first is None else f"{first} to {last}"
     yield f"{count(len(read.sessions), 'session')}, {when}, {size_words(read.bytes)} in {mining.place}"
     for number, what in (
-        (len(read.skipped), "skipped files"),
-        (read.copies, "copies of sessions"),
-        (sum(one.skipped_outputs for one in read.sessions), "skipped long outputs"),
-        (sum(one.flaky for one in read.sessions), "commands that failed and passed as they were"),
+        (len(read.skipped), ("skipped file",)),
+        (read.copies, ("copy of a session", "copies of sessions")),
+        (sum(one.skipped_outputs for one in read.sessions), ("skipped long output",)),
+        (
+            sum(one.flaky for one in read.sessions),
+            ("command that failed and passed as it was", "commands that failed and passed as they were"),
+        ),
     ):
         if number:
-            yield f"  {number:,} {what}"
+            yield f"  {count(number, *what)}"
     for number, candidate in enumerate(mining.shown, 1):
         yield ""
         yield f"{number}. {candidate.title}"

@@ -76,7 +76,7 @@ def test_generate_takes_a_candidate(upskill: Upskill, here: Path, sessions: Path
     assert "uv" in json.loads(plan.stdout)["task"]
     missing = upskill("generate", "--from", "mined:7", "--dry-run")
     assert missing.returncode == 2
-    assert "mined:7: has 1 candidates" in missing.stderr
+    assert "mined:7: has 1 candidate\n" in missing.stderr
 
 
 def test_the_agents_own_sessions_are_found(upskill: Upskill, home: Path) -> None:

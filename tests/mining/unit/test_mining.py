@@ -1,8 +1,10 @@
 """Many sessions: what becomes a candidate, what does not, and that order, copies and damage change nothing."""
 
 import json
+import os
 import random
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -49,6 +51,19 @@ def test_the_same_correction_in_four_wordings_is_one_candidate(tmp_path: Path) -
     assert "uv" in candidate.terms
     assert candidate.cost.minutes_a_month > 0
     assert len({each.moment.quote for each in candidate.quotes}) == 3
+
+
+def test_a_command_that_fails_with_another_message_each_time_is_one_candidate(tmp_path: Path) -> None:
+    verbs = ("size", "bundle", "image")
+    errors = ("E041: toolchain is ambiguous", "no profile selected", "linker script: cannot be resolved")
+
+    def repaired(number: int) -> list[Turn]:
+        what = f"oven {verbs[number % 3]} part{number}"
+        failed = ran(what, f"{errors[number % 3]}", failed=True)
+        return ["Go on.", failed, ran(f"oven --profile m4 {verbs[number % 3]} part{number}")]
+
+    (candidate,) = mined(tmp_path, repaired, sessions=15).candidates
+    assert len(candidate.sessions) == 15
 
 
 def test_a_value_that_is_another_one_each_time_is_no_candidate(tmp_path: Path) -> None:
@@ -142,6 +157,19 @@ def test_what_is_kept_is_recalled_and_damage_to_it_does_no_harm(tmp_path: Path) 
     for file in cache.rglob("*.json"):
         file.write_text("{")
     assert listed(mine(MineOrder(folder=tmp_path / "a", cache=cache), environment=NOBODY)) == listed(first)
+
+
+def test_what_was_kept_for_more_than_sixty_days_is_removed(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    mined(tmp_path / "a", corrected, cache=cache)
+    old, *others = sorted(cache.rglob("*.json"))
+    written = time.time() - 61 * 86_400
+    os.utime(old, (written, written))
+    shutil.rmtree(tmp_path / "a" / "projects")
+    write_session(tmp_path / "a", 99, ordinary(99))
+    mine(MineOrder(folder=tmp_path / "a", cache=cache), environment=NOBODY)
+    assert not old.exists()
+    assert all(each.exists() for each in others)
 
 
 def test_no_secret_is_kept_or_shown(tmp_path: Path) -> None:
