@@ -312,8 +312,12 @@ _ANYTHING = ("helps", "hurts", "cheaper")
 def rarely_loaded(report: StudentReport) -> bool:
     """Whether the skill is shown to help when it is forced, and most answers did not load it: its description is the
     place to work."""
-    forced, loads = report.forced, report.loads
-    return forced is not None and loads is not None and shown_lift_interval(forced).above_zero and loads.rate < RARELY
+    loads = report.loads
+    return _helps_forced(report) and loads is not None and loads.rate < RARELY and loads.withheld != "no tool called"
+
+
+def _helps_forced(report: StudentReport) -> bool:
+    return report.forced is not None and shown_lift_interval(report.forced).above_zero
 
 
 def differs_unloaded(report: StudentReport) -> bool:
@@ -326,9 +330,14 @@ def loading_sentence(report: StudentReport) -> str | None:
     loads, forced = report.loads, report.forced
     if loads is None:
         return None
-    if rarely_loaded(report) and forced is not None:
+    if _helps_forced(report) and forced is not None and loads.rate < RARELY:
         how = arm_name("with_skill", report.harness).removeprefix("skill ")
         lift = f"{points(forced.mean)} points, {confidence_interval(forced, shown_lift_interval(forced))}"
+        if loads.withheld == "no tool called":
+            return (
+                f"It helps when {how} ({lift}), but the model called no tool in {count(loads.answers, 'answer')}, so "
+                "it can load no skill: put the text into the agent's instructions, or use a model that calls tools."
+            )
         loaded = f"loaded in {loads.loaded} of {count(loads.answers, 'answer')}"
         also = "" if not differs_unloaded(report) else " Nothing is shown about its text where it was only offered."
         return f"It helps when {how} ({lift}), but was {loaded}: work on its description.{also}"
@@ -385,7 +394,7 @@ def if_loaded_words(loads: Loads) -> str | None:
 def withheld_words(loads: Loads) -> str | None:
     """Why the lift if loaded is not shown; `None` where it is, or where nothing was loaded or compared."""
     match loads.withheld:
-        case None | "never loaded" | "not compared":
+        case None | "never loaded" | "no tool called" | "not compared":
             return None
         case "too few cases":
             return "there are fewer than 6 cases or families"

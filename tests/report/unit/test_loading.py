@@ -47,7 +47,7 @@ def test_the_lift_if_loaded_is_shown_or_has_a_reason() -> None:
     assert if_loaded_words(LOADS) == "lift if loaded: +30 points (95% CI −10 to +70)"
     for reason in get_args(Withheld):
         words = if_loaded_words(loads(lift_if_loaded=None, withheld=reason))
-        silent = reason in ("never loaded", "not compared")
+        silent = reason in ("never loaded", "no tool called", "not compared")
         assert (words is None) == silent, reason
         assert silent or (words or "").startswith("lift if loaded: not shown, because "), reason
     assert withheld_words(loads(withheld="unloaded answers differ")) == (
@@ -102,6 +102,15 @@ def test_a_skill_that_helps_when_forced_and_is_rarely_loaded_names_the_descripti
     assert glance(several).sentences[-1] == (
         "It helps when it is forced, but is rarely loaded by haiku: work on its description."
     )
+
+
+def test_a_model_that_calls_no_tool_is_not_helped_by_another_description() -> None:
+    silent = loads(loaded=0, rate=0.0, answers=10, lift_if_loaded=None, withheld="no tool called")
+    seen = evaluation(replace(RARE.students[0], loads=silent, verdict="undecided"))
+    sentence = glance(seen).sentences[-1]
+    assert "the model called no tool in 10 answers, so it can load no skill" in sentence
+    assert "description" not in sentence
+    assert "--description-only" not in (next_step(seen, skill="my skill").command or "")
 
 
 def test_a_difference_without_a_load_shows_nothing_about_the_text() -> None:

@@ -67,6 +67,7 @@ class LabelLift:
 
 Withheld = Literal[
     "never loaded",
+    "no tool called",
     "not compared",
     "too few cases",
     "too few loads",

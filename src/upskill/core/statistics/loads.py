@@ -96,6 +96,8 @@ def measure_loads(
         turn=_median_turn(asked.values()),
         instead=_other_skills(trial for trial in asked.values() if not _was_loaded(trial)),
     )
+    if not loads.loaded and all(trial.turns == 1 for trial in asked.values()):
+        return replace(loads, withheld="no tool called")
     if against != "baseline":
         return replace(loads, withheld="not compared" if loads.loaded else "never loaded")
     tallies = tally_loads(

@@ -1,6 +1,7 @@
 """Loads: the rate and its intervals, the lift if loaded, and why it is withheld."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from tools.simulation.loads import POPULATIONS, Coverage, simulate
@@ -182,3 +183,14 @@ def test_every_population_is_covered(population: str, cases: int, repeats: int) 
     assert found.here["load rate"] >= 930
     if cases == 5:
         assert found.shown == 0.0
+
+
+def test_a_model_that_never_takes_a_second_turn_calls_no_tool() -> None:
+    answers = [replace(offered(case, 1, False, False), turns=1) for case in "abcdef"]
+    loads = measure_loads(answers, arm="offered", against=None)
+    assert loads is not None
+    assert loads.withheld == "no tool called"
+    one_used_a_tool = [replace(answers[0], turns=2), *answers[1:]]
+    loads = measure_loads(one_used_a_tool, arm="offered", against=None)
+    assert loads is not None
+    assert loads.withheld == "never loaded"
