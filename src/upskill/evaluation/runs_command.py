@@ -261,6 +261,12 @@ def regrade_command(run: Path, case_file: Path | None, sandbox: "Backend", as_js
     metavar="RATE",
     help="The pass rate at which a model is good enough.  [default: 0.8]",
 )
+@click.option(
+    "--export",
+    type=(click.Choice(["trl"]), click.Path(path_type=Path)),
+    metavar="trl FILE",
+    help="Write practice answers that passed with the skill as rows to fine-tune a model without it.",
+)
 def report_command(
     run: Path | None,
     output: Path | None,
@@ -268,6 +274,7 @@ def report_command(
     history: str | None,
     against: Path | None,
     enough: float,
+    export: tuple[str, Path] | None,
     **formats: object,
 ) -> None:
     """Show RUN, a run folder, by default the newest one: the result and every pair of answers, in one offline page.
@@ -276,6 +283,11 @@ def report_command(
     """
     folder = Path(options.resolved({}, uses=["runs_dir"]).values.runs_dir)
     printed = [format for format in FORMATS if formats.get(format.name)]
+    if export is not None:
+        if history is not None or against is not None or printed or output is not None or open_it:
+            raise UsageError("--export writes rows and no page; remove the other options")
+        _export(run or _newest_run(folder, measured=True), export[1])
+        return
     if history is not None:
         if run is not None or against is not None or printed:
             flags = ", ".join(f"--{format.name}" for format in printed) or "--markdown"
@@ -289,6 +301,14 @@ def report_command(
         return
     newest = run or _newest_run(folder, measured=bool(printed))
     _write_report(newest, output=output, open_it=open_it, printed=printed, enough=enough)
+
+
+def _export(run: Path, target: Path) -> None:
+    from upskill.evaluation.training_rows import export_trl
+
+    written = export_trl(run, target)
+    print_lines(f"{count(written.rows, 'row')} in {target}; where each comes from: {written.provenance}")
+    print_lines(*(f"left out, {reason}: {number}" for reason, number in written.left_out.items()), err=True)
 
 
 def _write_report(run: Path, *, output: Path | None, open_it: bool, printed: "list[Format]", enough: float) -> None:
