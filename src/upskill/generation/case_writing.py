@@ -121,6 +121,37 @@ def write_cases(
     return writing.result()
 
 
+def write_earlier_and_later(
+    write: Callable[..., WrittenCases], material: Material, later: Material, counts: CaseCounts, by_hand: Sequence[Case]
+) -> WrittenCases:
+    """Practice and unrelated cases from the earlier sessions of a habit, held-out ones from the later ones.
+
+    No session is on both sides. Facts may be: that they recur is what a habit is.
+    """
+    counts_of_practice = replace(counts, held_out=0)
+    earlier = (
+        write(material, counts=counts_of_practice, known=by_hand)
+        if counts_of_practice.total
+        else WrittenCases(cases=())
+    )
+    learn = [case if case.use == "negative" else replace(case, use="learn") for case in earlier.cases]
+    if not counts.held_out:
+        return replace(earlier, cases=tuple(learn))
+    known = (*by_hand, *learn)
+    tested = write(later, counts=CaseCounts(learn=0, held_out=counts.held_out, negative=0), known=known)
+    taken = {case.id for case in known}
+    held_out = (
+        replace(
+            case,
+            id=f"{case.id}-{case.digest[:6]}" if case.id in taken else case.id,
+            use="held-out",
+            family=case.family and f"later-{case.family}",
+        )
+        for case in tested.cases
+    )
+    return WrittenCases(cases=(*learn, *held_out), dropped=(*earlier.dropped, *tested.dropped))
+
+
 _Request = tuple[Batch, Callable[..., Question]]
 """A batch to ask for again, and the question, once the tasks that are there are known."""
 

@@ -73,14 +73,14 @@ def gather(
         return redactor.clean(whole_characters(text))
 
     typed = sources
-    task, sources = _mined(task, sources)
+    notes: list[str] = []
+    task, sources, later = _mined(task, sources, notes)
     skills = [found for source in sources if (found := skill_in(source)) is not None]
     if len(skills) > 1:
         raise UsageError(
             "only one skill can be improved at a time", hint="name one skill with --from, beside sessions or documents"
         )
     skill_folder = skills[0] if skills else None
-    notes: list[str] = []
     recordings, documents = _sorted_sources([one for one in sources if skill_in(one) is None], notes, unseen)
     digest, taken_out = None, 0
     if recordings:
@@ -107,12 +107,22 @@ def gather(
         redacted=taken_out + redactor.found.total,
         notes=tuple(dict.fromkeys(map(whole_characters, notes))),
         wish=clean(task) if task and skill_folder is not None else None,
+        later=None
+        if later is None
+        else gather(task, sources=later, folder=folder, environment=environment)
+        if later
+        else Material(task=""),
     )
 
 
-def _mined(task: str | None, sources: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Each `FOLDER:N` as what `upskill mine` found: its document and the sessions of practice, never the later ones."""
+def _mined(
+    task: str | None, sources: Sequence[str], notes: list[str]
+) -> tuple[str | None, list[str], list[str] | None]:
+    """Each `FOLDER:N` as what `upskill mine` found: its document and its sessions of practice; and apart from these the
+    document and the sessions of what came later: `None` without any `FOLDER:N`, empty where one has too few."""
     found: list[str] = []
+    later: list[str] = []
+    claims: list[bool] = []
     for source in sources:
         folder, _, number = source.rpartition(":")
         listed = Path(folder).expanduser() / MINED_FILE
@@ -131,7 +141,11 @@ def _mined(task: str | None, sources: Sequence[str]) -> tuple[str | None, list[s
         task = task or chosen.task
         # Sessions can have been deleted since; what they said is in the document.
         found += [str(listed.parent / Path(chosen.document).name), *filter(os.path.isfile, chosen.practice)]
-    return task, found
+        later += [str(listed.parent / Path(chosen.later_document).name), *filter(os.path.isfile, chosen.later)]
+        claims.append(chosen.claim_possible)
+        if not chosen.claim_possible:
+            notes.append(f"{source}: too few later sessions for a claim, so no held-out case is written")
+    return task, found, None if not claims else later if all(claims) else []
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,6 +154,9 @@ class _MinedCandidate:
     task: str
     document: str
     practice: tuple[str, ...]
+    later_document: str
+    later: tuple[str, ...]
+    claim_possible: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

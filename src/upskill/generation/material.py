@@ -91,6 +91,9 @@ class Material:
     """For a person."""
     wish: str | None = None
     """What to improve, in the person's words; `None` where the skill is new, or nothing was asked for."""
+    later: "Material | None" = None
+    """The later sessions of a habit that was mined: held-out cases are written from them, and nobody else is given
+    them. `None` where nothing was mined; without documents where they are too few for a claim."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

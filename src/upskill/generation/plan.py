@@ -74,6 +74,11 @@ class GenerateInputs:
             return False
         return self.material.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
 
+    @property
+    def tests_later(self) -> bool:
+        """Whether all held-out cases are written from later sessions than the practice ones."""
+        return self.writes_cases and not self.own_cases and self.material.later is not None
+
     def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """The cases beside which a teacher writes others: what a person wrote, or commented on."""
         return tuple(case for case in cases if case.use is None or case.id in self._commented)
@@ -224,6 +229,8 @@ def plan_generate(
     )
     if feedback is not None:
         material = with_comments(material, feedback)
+    if material.later is not None and not material.later.documents:
+        order = replace(order, counts=replace(order.counts, held_out=0))
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
     roles = roles_for(settings, evaluate=order.evaluate, announce=progress.announce, needs_keys=needs_keys)
@@ -267,6 +274,10 @@ def _check_plan_file(inputs: GenerateInputs) -> None:
     file = inputs.order.plan_file
     if file is None:
         return
+    if inputs.material.later is not None:
+        raise UsageError(
+            f"--plan {file}: held-out cases are written from later sessions, not from a plan", hint="remove --plan"
+        )
     if not inputs.writes_cases:
         raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="remove --plan")
     read_plan_file(file, inputs.material, inputs.order.counts)
@@ -317,7 +328,7 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
 def _plan_questions(inputs: GenerateInputs) -> int:
     """Questions for the plan of facts: none where no case is written, or where a person has a plan."""
     file = inputs.order.plan_file
-    if not inputs.writes_cases or (file is not None and Path(file).exists()):
+    if not inputs.writes_cases or inputs.material.later is not None or (file is not None and Path(file).exists()):
         return 0
     return plan_calls(inputs.material, window=inputs.roles.writer_served.window)
 

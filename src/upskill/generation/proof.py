@@ -137,8 +137,11 @@ def prove(
     against: Draft | None = None,
     earlier: Sequence[bool] = (),
     students: int = 1,
+    about: str = "",
 ) -> Proof:
     """Test a draft on held-out cases, then look for cases that it made worse.
+
+    `about` says what all held-out cases are about, where that is known.
 
     `against` is the version that it would replace; `None` for a new skill. `earlier` says of each earlier
     use of these held-out cases whether it proved something. One student that is helped is enough, so each of several
@@ -150,7 +153,7 @@ def prove(
     uses, level = len(earlier) + 1, level_after(earlier) / students
     measured = measure("held-out", best, held_out, against=against, level=level)
     proofs = [
-        _judge(report, measured, cases=len(held_out), level=level, revision=revision)
+        _judge(report, measured, cases=len(held_out), level=level, revision=revision, about=about)
         for report in measured.evaluation.students
     ]
     # A revision must be superior for cases like these; for a new skill the narrower claim is enough.
@@ -208,7 +211,9 @@ def _without(reason: str, *, revision: bool = False) -> Proof:
     )
 
 
-def _judge(report: StudentReport, measured: Measurement, *, cases: int, level: float, revision: bool) -> StudentProof:
+def _judge(
+    report: StudentReport, measured: Measurement, *, cases: int, level: float, revision: bool, about: str
+) -> StudentProof:
     name = report.student.name
     verdict, error = report.verdict or "invalid", report.judge_error
     # Six cases of which one never got an answer are five, too few for a claim on others.
@@ -225,6 +230,8 @@ def _judge(report: StudentReport, measured: Measurement, *, cases: int, level: f
     )
     seen = len(_tallies(measured, name))
     sentence = student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision)
+    if about:
+        sentence += f"; {about}"
     if verdict == "undecided" and error is not None and not error.allows("helps"):
         sentence += f"; {say_corrected(error)}"
     return replace(proof, sentence=sentence)

@@ -29,7 +29,7 @@ from upskill.errors import ProviderError, SkillInvalid
 from upskill.evaluation.cases import without_copies
 from upskill.evaluation.conclude import cap_notes
 from upskill.generation.aptitude import aptitude_lines, require_prospect, with_aptitude
-from upskill.generation.case_writing import examining, write_cases
+from upskill.generation.case_writing import examining, write_cases, write_earlier_and_later
 from upskill.generation.draft import Draft, Lesson, draft_problems
 from upskill.generation.drafting import draft_skill
 from upskill.generation.facts import NO_PLAN, plan_of_run
@@ -129,34 +129,36 @@ def _written(state: Teaching, ask: Ask, by_hand: Sequence[Case]) -> tuple[Case, 
     """Cases that a teacher writes from a plan of facts, and those of a person."""
     order, material = state.inputs.order, state.inputs.material
     window = state.inputs.roles.writer_served.window
-    plan = plan_of_run(
-        state.folder,
-        order.plan_file,
-        material,
-        ask,
-        counts=order.counts,
-        window=window,
-        profile=state.profile,
-        progress=state.progress,
-    )
-    if plan is None:
-        state.notes.append(NO_PLAN)
     examine, programs = examining(None, backend=order.sandbox, progress=state.progress)
-    written = write_cases(
-        material,
-        ask,
-        counts=order.counts,
+    write = partial(
+        write_cases,
+        ask=ask,
         examine=examine,
         progress=state.progress,
         clean=state.redactor.clean,
         window=window,
         programs=programs,
-        plan=plan,
         profile=state.profile,
         count=state.count,
-        known=by_hand,
     )
-    cases, doubles = _joined(by_hand, written.cases, planned=plan is not None)
+    plan = None
+    if material.later is not None:
+        written = write_earlier_and_later(write, material, material.later, order.counts, by_hand)
+    else:
+        plan = plan_of_run(
+            state.folder,
+            order.plan_file,
+            material,
+            ask,
+            counts=order.counts,
+            window=window,
+            profile=state.profile,
+            progress=state.progress,
+        )
+        if plan is None:
+            state.notes.append(NO_PLAN)
+        written = write(material, counts=order.counts, plan=plan, known=by_hand)
+    cases, doubles = _joined(by_hand, written.cases, sided=plan is not None or material.later is not None)
     if dropped := (*written.dropped, *doubles):
         state.record = replace(state.record, dropped=dropped)
         state.notes += (f"dropped: {line}" for line in dropped)
@@ -164,13 +166,13 @@ def _written(state: Teaching, ask: Ask, by_hand: Sequence[Case]) -> tuple[Case, 
 
 
 def _joined(
-    by_hand: Sequence[Case], written: Sequence[Case], *, planned: bool
+    by_hand: Sequence[Case], written: Sequence[Case], *, sided: bool
 ) -> tuple[tuple[Case, ...], tuple[str, ...]]:
     """Both, without written cases that repeat a person's, and a line on each of those: one could be learned from and
     the other held out.
 
-    Without a plan, written ones lose their side where there are others: families that now span both are split as one.
-    With a plan none is like a person's.
+    Where the written ones have no side by a plan or by their sessions, they lose it where there are others: families
+    that now span both are split as one. With a side none is like a person's.
     """
     if not by_hand:
         return tuple(written), ()
@@ -182,7 +184,7 @@ def _joined(
             dropped.append(f"{case.id} asks the same as {double.id}")
         else:
             new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
-    sideless = (case if planned or case.use == "negative" else replace(case, use=None) for case in new)
+    sideless = (case if sided or case.use == "negative" else replace(case, use=None) for case in new)
     return with_merged_families((*by_hand, *sideless), by_hand=by_hand), tuple(dropped)
 
 
@@ -396,6 +398,7 @@ def _prove(
         against=old,
         earlier=earlier_uses(state, tuple(sorted(map(case_key, held_out))), noun="cases"),
         students=len(state.students),
+        about=_ABOUT_LATER if state.inputs.tests_later else "",
     )
     if proof.evaluation is not None:
         # `upskill report` and `upskill runs` read the record: it says what is claimed here.
@@ -403,6 +406,9 @@ def _prove(
         stage.write_record(replace(read_run(stage.path), results=evaluation_json(proof.evaluation)))
     state.ended("proved")
     return proof
+
+
+_ABOUT_LATER = "the same habit in later sessions"
 
 
 def _is_settled(proof: Proof) -> bool:

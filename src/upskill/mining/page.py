@@ -17,7 +17,7 @@ from upskill.report.html.shell import plain, shell
 
 MINED_FILE = "mined.json"
 PAGE = "mined.html"
-_OURS = re.compile(r"\d+\.md|mined\.(?:json|html)|\.gitignore")
+_OURS = re.compile(r"\d+(?:-later)?\.md|mined\.(?:json|html)|\.gitignore")
 
 
 def write_mined(mining: Mining, folder: Path) -> None:
@@ -34,7 +34,8 @@ def write_mined(mining: Mining, folder: Path) -> None:
         # Excerpts of sessions are nobody else's: they must not slip into a commit.
         write_atomically(folder / ".gitignore", "*\n")
         for number, candidate in enumerate(mining.shown, 1):
-            write_atomically(folder / f"{number}.md", document(candidate), mode=0o600)
+            for name, sessions in zip(("", "-later"), practice_and_later(candidate.sessions), strict=True):
+                write_atomically(folder / f"{number}{name}.md", document(candidate, sessions), mode=0o600)
         write_atomically(folder / PAGE, mined_page(mining, folder.as_posix()), mode=0o600)
         write_atomically(folder / MINED_FILE, listed, mode=0o600)
     except OSError as error:

@@ -176,22 +176,30 @@ def _moments(sightings: Sequence[Sighting]) -> list[Json]:
 
 
 def mined_json(mining: Mining) -> dict[str, Json]:
-    """`mined.json`: for each candidate its task, its document and its sessions of practice, with their files."""
+    """`mined.json`: for each candidate its task, and of practice and of later sessions the document and the files."""
     candidates: list[Json] = []
     for number, candidate in enumerate(mining.shown, 1):
         practice, later = (
-            [str(mining.read.paths[name].absolute()) for name in names]
+            list(dict.fromkeys(str(mining.read.paths[name].absolute()) for name in names))
             for names in practice_and_later(candidate.sessions)
         )
-        task = f"Do this right the first time in this project: {shortened(candidate.title, 300)}"
-        about: dict[str, Json] = {"number": number, "task": task, "document": f"{number}.md"}
-        candidates.append({**about, "practice": [*practice[:_MOST_SESSIONS]], "later": [*later]})
+        candidates.append(
+            {
+                "number": number,
+                "task": f"Do this right the first time in this project: {shortened(candidate.title, 300)}",
+                "document": f"{number}.md",
+                "practice": [*practice[:_MOST_SESSIONS]],
+                "later_document": f"{number}-later.md",
+                # A file can hold several sessions; who is tested must not have read it.
+                "later": [*[path for path in later if path not in practice][:_MOST_SESSIONS]],
+                "claim_possible": len(later) >= LATER_NEEDED,
+            }
+        )
     return {"format": MINED_FORMAT, "candidates": candidates}
 
 
-def document(candidate: Candidate) -> str:
-    """The material of a candidate: its episodes in the sessions of practice, and nothing of the later ones."""
-    practice = set(practice_and_later(candidate.sessions)[0])
+def document(candidate: Candidate, sessions: Sequence[str]) -> str:
+    """The material of a candidate: its episodes in these of its sessions."""
     lines = [
         f"# {shortened(candidate.title, 200)}",
         "",
@@ -199,7 +207,7 @@ def document(candidate: Candidate) -> str:
         "",
     ]
     for each in candidate.sightings:
-        if each.session.name in practice:
+        if each.session.name in sessions:
             then = f"\n  then: {each.moment.outcome}" if each.moment.outcome else ""
             lines.append(f"- {each.moment.quote} ({each.session.name}, step {each.moment.step}){then}")
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ import pytest
 from upskill.errors import EngineError, UsageError
 from upskill.generation import gathering
 from upskill.generation.gathering import gather, material_record, read_material
+from upskill.generation.material import material_text
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -37,6 +38,40 @@ def test_a_text_is_a_recording_and_another_file_a_document(tmp_path: Path) -> No
     assert gathered.redacted == 1
     again = read_material(material_record(gathered).encode(), previous=None, skill_folder=None)
     assert again == gathered, "going on with a run begins with the very same material"
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_later_sessions_of_a_habit_are_set_apart_from_what_is_learned_from(tmp_path: Path, enough: bool) -> None:
+    mined = tmp_path / "mined"
+    mined.mkdir()
+    for name, animal in (("1.md", "ape"), ("1-later.md", "jay")):
+        (mined / name).write_text(f"# Habit\n\n- Think of the {animal}. {SECRET}\n")
+    for name, animal in (("early.md", "bear"), ("late.md", "ibis")):
+        (tmp_path / name).write_text(f"Think of the {animal}.\n\nThen `make` passed.\n")
+    candidate = {
+        "number": 1,
+        "task": "Think right.",
+        "document": "1.md",
+        "practice": [str(tmp_path / "early.md")],
+        "later_document": "1-later.md",
+        "later": [str(tmp_path / "late.md"), str(tmp_path / "gone.md")],
+        "claim_possible": enough,
+    }
+    (mined / "mined.json").write_text(json.dumps({"format": "upskill.mined/1", "candidates": [candidate]}))
+    gathered = gather(None, sources=[f"{mined}:1"], folder=tmp_path, environment={})
+    record = material_record(gathered)
+    assert SECRET not in record
+    assert read_material(record.encode(), previous=None, skill_folder=None) == gathered
+    seen = material_text(gathered, (), budget=100_000)
+    assert {animal for animal in ("ape", "bear", "jay", "ibis") if animal in seen} == {"ape", "bear"}
+    later = gathered.later
+    assert later is not None
+    if enough:
+        seen = material_text(later, (), budget=100_000)
+        assert {animal for animal in ("ape", "bear", "jay", "ibis") if animal in seen} == {"jay", "ibis"}
+    else:
+        assert later.documents == ()
+        assert "too few later sessions" in gathered.notes[0]
 
 
 def test_a_template_is_read_as_the_text_that_it_is(tmp_path: Path) -> None:

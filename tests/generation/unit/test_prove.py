@@ -52,6 +52,12 @@ def test_new_skill_is_proven_against_none() -> None:
     assert proof.uses == 1
 
 
+def test_a_claim_says_what_all_held_out_cases_are_about() -> None:
+    measure = measuring(rates(new=0.95, old=0.5, none=0.1))
+    proof = prove(NEW, held_out=HELD_OUT, measure=measure, about="the same habit in later sessions")
+    assert proof.sentence.endswith(" held-out cases; the same habit in later sessions")
+
+
 def test_skill_that_changes_nothing_is_not_proven_and_nothing_more_is_bought() -> None:
     measure = measuring(rates(new=0.5, old=0.5, none=0.5))
     proof = prove(NEW, held_out=HELD_OUT, negative=NEGATIVE, measure=measure)

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from upskill.core.models import Ask
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Case, Qualification, Skill
 from upskill.generation.case_questions import batches_for
-from upskill.generation.case_writing import WrittenCases, write_cases
+from upskill.generation.case_writing import WrittenCases, write_cases, write_earlier_and_later
 from upskill.generation.draft import Draft
 from upskill.generation.material import Document, Material
 from upskill.traces.trace import Finding, Part, Place, TraceDigest
@@ -324,3 +325,20 @@ def test_the_qualifier_is_asked_about_what_is_handed_out() -> None:
         examine=watch,
     )
     assert tried[-1] == tuple(sorted(case.id for case in result.cases))
+
+
+def test_held_out_cases_of_a_habit_are_written_from_its_later_sessions_alone() -> None:
+    later = replace(MATERIAL, documents=(Document(name="1-later.md", text="Think of the jay."),))
+    teacher = CaseTeacher()
+
+    def write(material: Material, **more: Any) -> WrittenCases:
+        return written(teacher, material=material, **more)
+
+    result = write_earlier_and_later(write, MATERIAL, later, CaseCounts(learn=4, held_out=8, negative=2), ())
+    assert uses(result) == (4, 8, 2)
+    first, *others = ["jay" in question.messages[0].text for question in teacher.asked]
+    assert not first
+    assert others
+    assert all(others)
+    families = [{case.family for case in result.cases if case.use == use} for use in ("learn", "held-out")]
+    assert not families[0] & families[1]
