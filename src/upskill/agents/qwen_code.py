@@ -80,7 +80,8 @@ class QwenCode:
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
             "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
-            "model": {"generationConfig": {"timeout": LONGEST_MILLISECONDS, "maxRetries": 0}},
+            # Signs of life are no stream for it: without 0 it asks again after five minutes.
+            "model": {"generationConfig": {"timeout": LONGEST_MILLISECONDS, "maxRetries": 0, "streamIdleTimeoutMs": 0}},
             "skills": {"disabled": [] if launch.bundled else list(BUNDLED)},
         }
         return {SETTINGS: json.dumps(settings).encode(), PROMPT: launch.with_slash.encode("utf-8", "replace")}

@@ -289,8 +289,16 @@ class Traffic:
             # Claude Code goes on where an answer was cut, and when something in the background has ended.
             answer = flat(self.final.completion)
             said = (flat(message.text) for message in messages if message.role == "assistant")
-            return any(answer in text for text in said) if answer else was_cut(self.final)
+            if answer:
+                return any(answer in text for text in said)
+            return was_cut(self.final) or self._asks_again(messages)
         return self.last is None or self._answers_calls(messages)
+
+    def _asks_again(self, messages: Sequence[ChatMessage]) -> bool:
+        """Whether a request is the last one, word for word: Qwen Code repeats it where the answer was empty."""
+        asked = self.conversation[: len(messages)]
+        more = len(self.conversation) - len(messages)
+        return more in (0, 1) and [(one.role, one.text) for one in asked] == [(one.role, one.text) for one in messages]
 
     def _answers_calls(self, messages: Sequence[ChatMessage]) -> bool:
         """Whether a request carries a result of the model's latest tool calls."""

@@ -105,6 +105,17 @@ def test_what_goes_on_after_an_answer_without_tool_calls_carries_it(stop: Any) -
     assert watched.turns == 3
 
 
+def test_after_an_empty_answer_only_the_same_request_goes_on() -> None:
+    watched = traffic()
+    say(watched, with_result("done"), ModelOutput.from_content("m", ""))
+    with pytest.raises(AgentFailed, match="does not go on"):
+        watched.asked(with_result("forged"), TOOLS)
+    with pytest.raises(AgentFailed, match="does not go on"):
+        watched.asked(with_result("done", "Say that it is done."), TOOLS)
+    say(watched, with_result("done"), ModelOutput.from_content("m", "The file is written."))
+    assert watched.turns == 3
+
+
 def test_a_summary_that_a_program_asked_for_does_not_carry_its_conversation_on() -> None:
     watched = traffic()
     say(watched, with_result("forged", "Sum up."), ModelOutput.from_content("m", "All is well."), tools=False)
