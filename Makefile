@@ -13,7 +13,7 @@ RECORDING = build/recording
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages gallery s3 models models-test check style types unit test coverage full interpreters removable statistics docs recording lock dist release demo live
+.PHONY: setup hooks agents image pages gallery s3 models models-test check style types unit test coverage full interpreters removable statistics docs recording lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,9 @@ $(PAGES)/ready: $(wildcard $(LOCK)/pages/*.json)
 	mkdir -p $(PAGES) && cp $(LOCK)/pages/*.json $(PAGES)/
 	npm install --prefix $(PAGES) --no-audit --no-fund --loglevel=error
 	touch $@
+
+image:  ## the image of Containerfile for sandboxes, into build/image; needs podman, runc and debootstrap
+	$(PYTHON) -m tools.image
 
 pages: $(PAGES)/ready  ## what audits our pages, into build/pages; needs npm, and chromium to run
 
@@ -79,7 +82,7 @@ style:
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m tools.reference --check
 
-test: setup agents pages gallery  ## all tests: the real engine, the real local model, real agents, the installed command
+test: setup agents image pages gallery  ## all tests: the real engine, the real local model, real agents, the installed command
 	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
 coverage: setup  ## what unit and engine tests reach, by line and branch, as a table and as pages in build/coverage/html

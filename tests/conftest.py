@@ -30,7 +30,7 @@ LONG_FIRST = (
 )
 """With several processes the longest must not begin last, or one works while the others wait."""
 
-pytest_plugins = ("unit_profiles", "typed", "on_engine", "in_sandbox", "in_browser")
+pytest_plugins = ("unit_profiles", "typed", "on_engine", "in_sandbox", "in_containers", "in_browser")
 
 # The loaded engine is 200,000 objects, and searching them for garbage takes a tenth of the time of its tests.
 gc.set_threshold(100_000, 20, 50)

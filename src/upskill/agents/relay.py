@@ -2,9 +2,10 @@
 
     python3 relay.py PORT SOCKET PROGRAM [ARGUMENT ...]
 
-Its exit code is that of the agent; 128 and the number of a signal if one ended it. What the agent prints comes through
-a socket, which no program can open by its name below /proc, as no program can open what this process has: nobody prints
-in the agent's name. Standard library only, and as little of it as will do: it starts with every trial.
+A socket that begins with @ is a name without a file. The exit code is that of the agent; 128 and the number of a signal
+if one ended it. What the agent prints comes through a socket, which no program can open by its name below /proc, as no
+program can open what this process has: nobody prints in the agent's name. Standard library only, and as little of it as
+will do: it starts with every trial.
 """
 
 import _thread
@@ -61,7 +62,7 @@ def accept(listener: socket.socket, path: str) -> None:
         inside, _ = listener.accept()
         try:
             outside = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            outside.connect(path)
+            outside.connect("\0" + path[1:] if path.startswith("@") else path)
         except OSError:
             inside.close()
             continue

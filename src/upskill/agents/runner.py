@@ -29,7 +29,7 @@ from upskill.core.trials.sandbox_tools import OpenSandboxes, SandboxLost, Thread
 from upskill.core.trials.trajectory import SkillWatch, marks_of
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits, TrialRun
 from upskill.sandbox import CommandResult, FileRefused, Mount, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
-from upskill.sandbox.profile import PATH, find_interpreter
+from upskill.sandbox.profile import PATH
 
 logger = logging.getLogger(__name__)
 
@@ -211,7 +211,7 @@ class _AgentTrial:
             "no_proxy": "127.0.0.1,localhost",
             **runs.adapter.environment(launch),
         }
-        relay = [find_interpreter().program, "-I", "-S", "-B", sandbox.where(RELAY), str(PORT), sandbox.where(SOCKET)]
+        relay = [sandbox.python, "-I", "-S", "-B", sandbox.where(RELAY), str(PORT), sandbox.where(SOCKET)]
         return sandbox.run(
             [*relay, *runs.adapter.argv(runs.program, launch)], seconds=LONGEST_SECONDS, environment=environment
         )

@@ -39,7 +39,7 @@ from upskill.evaluation.cases import (
 )
 from upskill.evaluation.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.evaluation.order import EvaluationOrder, danger_notes, find_others, require_offered_by
-from upskill.sandbox import Backend, SandboxFacts, require_sandbox
+from upskill.sandbox import ENGINES, Backend, SandboxFacts, require_sandbox
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -322,10 +322,10 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
             f"{where}: checks of what the model did need a harness with tools, and {harness} has none: {shown}",
             hint=f"remove --harness {harness}, or remove the `tools`, `commands`, `files_read` and `turns` checks",
         )
-    if info.program and backend == "docker":
+    if info.program and backend in ENGINES:
         raise UsageError(
             f"the harness {harness} runs with bubblewrap only: a container has another system than your agent",
-            hint="remove --sandbox docker, or use --harness agent",
+            hint=f"remove --sandbox {backend}, or use --harness agent",
         )
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
@@ -455,9 +455,9 @@ def _longest(
 
 
 def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
-    """What every report of a run says where nothing was confined, or by what was never tried for real."""
+    """What every report of a run says where nothing was confined, or by what the tests do not run."""
     if backend == "docker":
-        return ("programs ran in containers of docker, which upskill was tested with on a stand-in only",)
+        return ("programs ran in containers of docker; upskill is tested with the engine of podman only",)
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: programs that models wrote ran on this machine with your rights (--sandbox none)",)

@@ -29,7 +29,7 @@ from upskill.evaluation.looks import look_notes, open_ledger, terms_at_end
 from upskill.evaluation.order import EvaluationOrder, opened_previous, recorded_revision
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.replay import changed_families, in_recorded_families
-from upskill.sandbox import Backend
+from upskill.sandbox import ENGINES, Backend
 
 _UNUSED = (
     "anyway",
@@ -205,8 +205,8 @@ def resumed_backend(run: Path, recorded: Backend | None, typed: Backend) -> Back
     """The sandbox of a resumed run: its own. Raises where another one was typed."""
     if recorded is None or typed in (recorded, "bubblewrap"):
         return typed if recorded is None else recorded
-    began = {"none": "without a sandbox", "docker": "in containers"}.get(recorded, "by bubblewrap")
-    how = "unconfined" if typed == "none" else "in containers"
+    began = "without a sandbox" if recorded == "none" else f"by {recorded}"
+    how = "unconfined" if typed == "none" else f"in containers of {typed}"
     what = f"is not confined and was started {began}" if recorded == "none" else f"is confined {began}"
     raise UsageError(
         f"{run}: this run {what}, and cannot be resumed {how}",
@@ -226,7 +226,8 @@ def recorded_backend(record: RunRecord) -> Backend | None:
     if record.sandbox is None:
         return None
     recorded = record.sandbox.get("backend")
-    return "none" if recorded == "none" else "docker" if recorded == "docker" else "bubblewrap"
+    backends: tuple[Backend, ...] = ("none", *ENGINES)
+    return next((backend for backend in backends if backend == recorded), "bubblewrap")
 
 
 def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path) -> None:

@@ -2,6 +2,7 @@
 
 from upskill.sandbox.backends import describe_sandbox, open_sandbox, require_sandbox
 from upskill.sandbox.contract import (
+    ENGINES,
     MOST_READ_ONLY,
     WORKSPACE,
     Backend,
@@ -18,6 +19,7 @@ from upskill.sandbox.contract import (
 )
 
 __all__ = [
+    "ENGINES",
     "MOST_READ_ONLY",
     "WORKSPACE",
     "Backend",

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import assert_never
 
-from upskill.sandbox.contract import Backend, MemoryBy, Sandbox, SandboxFacts, SandboxSpec, SandboxUnavailable
+from upskill.sandbox.contract import ENGINES, Backend, MemoryBy, Sandbox, SandboxFacts, SandboxSpec, SandboxUnavailable
 
 _INSTALL = {
     "debian": "sudo apt-get install bubblewrap",
@@ -85,10 +85,10 @@ def open_sandbox(
         from upskill.sandbox.bubblewrap import open_bubblewrap
 
         return open_bubblewrap(spec)
-    if backend == "docker":
-        from upskill.sandbox.docker import open_docker
+    if backend == "podman" or backend == "docker":
+        from upskill.sandbox.container import open_container
 
-        return open_docker(spec)
+        return open_container(backend, spec)
     if backend == "none":
         from upskill.sandbox.unconfined import open_unconfined
 
@@ -120,9 +120,7 @@ def _show(backend: Backend) -> SandboxFacts:
     from upskill.sandbox.probes import run_quick_probes
 
     facts = describe_sandbox(backend)
-    # The interpreter of an image is wherever its search path leads.
-    python = "python3" if backend == "docker" else None
-    results = run_quick_probes(partial(open_sandbox, backend=backend), python=python)
+    results = run_quick_probes(partial(open_sandbox, backend=backend))
     broken = [result for result in results if not result.held]
     if broken:
         raise SandboxUnavailable(
@@ -137,10 +135,10 @@ def describe_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
     """What would confine programs here, before anything is shown of it. Raises `SandboxUnavailable`."""
     if backend == "none":
         return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
-    if backend == "docker":
-        from upskill.sandbox.docker import describe_docker
+    if backend in ENGINES:
+        from upskill.sandbox.container import describe_container
 
-        version, profile = describe_docker()
+        version, profile = describe_container(backend)
         return SandboxFacts(backend=backend, version=version, profile=profile, memory_by="cgroup", probes=())
     from upskill.sandbox.bubblewrap import describe_bubblewrap
 

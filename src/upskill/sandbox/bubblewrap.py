@@ -103,6 +103,7 @@ def open_bubblewrap(
                 init_pid=started.init_pid,
                 limits=spec.limits,
                 environment=ENVIRONMENT,
+                python=interpreter.program,
                 group=group,
                 places=started.places,
                 afterwards=give_back,

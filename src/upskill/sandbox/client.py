@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Self
 
 from upskill.sandbox import wire
@@ -20,7 +21,8 @@ END_SECONDS = 10.0
 class SandboxClient:
     """See `Sandbox`. Calls from several threads wait for each other; `close` waits for nobody.
 
-    `places` are descriptors of its memory file systems. They are closed with it, as the group is removed.
+    `places` are descriptors of its memory file systems. They are closed with it, as the group is removed. Without
+    `init_pid` the init process is out of reach, in a container: it ends with its wire, and its engine bounds memory.
     """
 
     def __init__(
@@ -28,23 +30,27 @@ class SandboxClient:
         to_init: wire.Wire,
         *,
         process: "subprocess.Popen[bytes]",
-        init_pid: int,
+        init_pid: int | None,
         limits: Limits,
         environment: Mapping[str, str],
+        python: str,
         root: str = "",
         confined: bool = True,
         group: MemoryGroup | None = None,
         places: Sequence[int] = (),
+        carried: wire.CarriedSockets | None = None,
         afterwards: Callable[[], None] = lambda: None,
     ) -> None:
         self._to_init = to_init
         self._process = process
-        self._init_pid = init_pid
-        self._init_handle = os.pidfd_open(init_pid) if hasattr(os, "pidfd_open") else None
+        self._init_pid = process.pid if init_pid is None else init_pid
+        self._init_handle = os.pidfd_open(init_pid) if init_pid is not None and hasattr(os, "pidfd_open") else None
         self._limits = limits
         self._environment = dict(environment)
+        self.python = python
         self._root = root
-        self._confined = confined
+        self._confined = confined and init_pid is not None
+        self._carried = carried
         self._group = group
         self._places = tuple(places)
         self._devices = devices_of(places)
@@ -55,7 +61,8 @@ class SandboxClient:
         self._over_memory = False
         self._spent = False
         self._kills_known = 0
-        WATCHER.add(self)
+        if init_pid is not None:
+            WATCHER.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +71,8 @@ class SandboxClient:
         self.close()
 
     def where(self, path: str) -> str:
+        if self._carried is not None and os.fsencode(path) in self._carried.sources:
+            return f"@{path}"
         absolute = path if path.startswith("/") else f"{WORKSPACE}/{path}"
         return self._root + absolute
 
@@ -90,9 +99,10 @@ class SandboxClient:
             self._over_memory = False
             try:
                 self._require_open()
-                answer = self._to_init.ask(
-                    request, seconds=seconds + wire.GRACE_SECONDS, most_bytes=self._limits.output_bytes
+                ask = (
+                    self._to_init.ask if self._carried is None else partial(self._to_init.ask_and_carry, self._carried)
                 )
+                answer = ask(request, seconds=seconds + wire.GRACE_SECONDS, most_bytes=self._limits.output_bytes)
                 result = wire.command_result(answer, self._limits)
             except wire.WireSilent:
                 self.close()
@@ -143,6 +153,8 @@ class SandboxClient:
             self._to_init.hang_up()
             self._kill()
             self._to_init.close()
+            if self._carried is not None:
+                self._carried.close()
             if self._init_handle is not None:
                 os.close(self._init_handle)
             for place in self._places:
@@ -229,7 +241,7 @@ class SandboxClient:
     def _kill(self) -> None:
         """Kill process 1: the kernel ends all the rest, and only then does what started it see the end and leave.
 
-        Without a namespace the init process must end the others itself, which it does when the wire is cut.
+        Without a namespace of ours the init process must end the others itself, which it does when the wire is cut.
         """
         if not self._confined:
             with suppress(subprocess.TimeoutExpired):

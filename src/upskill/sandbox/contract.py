@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, get_args
 
 from upskill.errors import EngineError, UpskillError
 
@@ -14,8 +14,12 @@ Files = Mapping[str, bytes]
 MOST_READ_ONLY = 500
 """Files that a sandbox is opened with, one by one. More come as a mounted folder."""
 
-Backend = Literal["bubblewrap", "docker", "none"]
-"""`docker` was never run on a real engine. `none` confines nothing: it must be asked for, and every report says so."""
+Engine = Literal["podman", "docker"]
+"""What makes containers."""
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+
+Backend = Literal["bubblewrap", Engine, "none"]
+"""`none` confines nothing: it must be asked for, and every report says so."""
 
 MemoryBy = Literal["cgroup", "watcher"]
 """What bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""
@@ -84,8 +88,14 @@ class Sandbox(Protocol):
 
     def __exit__(self, *_: object) -> None: ...
 
+    @property
+    def python(self) -> str:
+        """The program that runs Python inside."""
+        ...
+
     def where(self, path: str) -> str:
-        """How programs of this sandbox name a path inside: as it is, and without confinement where it really lies."""
+        """How programs of this sandbox name a path inside: as it is; without confinement where it really lies; and in a
+        container a socket by `@` and its path, which stands for a name without a file."""
         ...
 
     def run(

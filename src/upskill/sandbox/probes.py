@@ -92,12 +92,11 @@ class Scene:
     bait: Bait
     spec: SandboxSpec
     open_one: Callable[[SandboxSpec], Sandbox]
-    interpreter: str | None = None
-    """The program that runs Python inside; `None` for the one that this machine lends."""
+    first: Sequence[str] = ()
+    """The command line of process 1, where a probe looks at it."""
 
     def python(self, code: str, *words: object, seconds: float = 20) -> CommandResult:
-        program = self.interpreter or profile.find_interpreter().program
-        return self.sandbox.run([program, "-I", "-B", "-c", code, *map(str, words)], seconds=seconds)
+        return self.sandbox.run([self.sandbox.python, "-I", "-B", "-c", code, *map(str, words)], seconds=seconds)
 
     def shell(self, script: str, *words: object, seconds: float = 20) -> CommandResult:
         return self.sandbox.run(["sh", "-c", script, "sh", *map(str, words)], seconds=seconds)
@@ -191,7 +190,10 @@ for path in sys.argv[1:]:
         print(open(path, errors="replace").read(), flush=True)
     except OSError as error:
         pass
-print("homes", os.listdir("/home"), os.path.exists("/root"), flush=True)
+try:
+    print("homes", os.listdir("/home"), os.listdir("/root"), flush=True)
+except OSError:
+    print("homes", os.listdir("/home"), flush=True)
 """
 
 
@@ -200,7 +202,7 @@ def _reads_no_secret(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_READ, bait.victim / "secret", bait.key, "/etc/shadow", "/etc/passwd")
     text = ran.stdout.decode("utf-8", "replace")
     found = [word for word in (bait.secret, "root:") if word in text]
-    held = finished(ran) and not found and lines(ran)[-1] == "homes ['agent'] False"
+    held = finished(ran) and not found and lines(ran)[-1] in ("homes ['agent']", "homes ['agent'] []")
     return outcome(held, "no secret, no key, no password entry, no home", f"found {found}; {printed(ran)}")
 
 
@@ -314,14 +316,11 @@ class Result:
     saw: str
 
 
-def run_quick_probes(open_one: Callable[[SandboxSpec], Sandbox], *, python: str | None = None) -> list[Result]:
-    """Try the quick probes in one sandbox. Whatever opening it raises, this raises.
-
-    `python` is the interpreter inside, where it is not that of this machine.
-    """
+def run_quick_probes(open_one: Callable[[SandboxSpec], Sandbox]) -> list[Result]:
+    """Try the quick probes in one sandbox. Whatever opening it raises, this raises."""
     spec = SandboxSpec()
     with Bait() as bait, open_one(spec) as sandbox:
-        scene = Scene(sandbox=sandbox, bait=bait, spec=spec, open_one=open_one, interpreter=python)
+        scene = Scene(sandbox=sandbox, bait=bait, spec=spec, open_one=open_one)
         return [attempt(probe, scene) for probe in QUICK]
 
 

@@ -176,8 +176,11 @@ def _rules_of(name: str) -> list[bytes]:
     return [_refuse(errno.EPERM)]
 
 
+MACHINES = tuple(_AUDIT_ARCHITECTURE)
+
+
 def supported(machine: str) -> bool:
-    return machine in _AUDIT_ARCHITECTURE
+    return machine in MACHINES
 
 
 def compile_filter(machine: str) -> bytes:

@@ -108,7 +108,7 @@ def stage(spec: SandboxSpec) -> StagedSpec:
     """Bind what an unprivileged user could not reach by its path. Raises `FileRefused` for what it could not read."""
     mounts = (*spec.mounts, *spec.sockets)
     for mount in mounts:
-        _require_readable(mount)
+        require_readable(mount)
     closed = [mount for mount in mounts if not _walkable(mount.source.resolve().parents)]
     if not closed:
         return StagedSpec(spec=spec)
@@ -147,7 +147,8 @@ def _walkable(folders: Iterable[Path]) -> bool:
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in folders)
 
 
-def _require_readable(mount: Mount) -> None:
+def require_readable(mount: Mount) -> None:
+    """Raise `FileRefused` for what root may read and the programs of a sandbox may not."""
     facts = mount.source.stat()
     if stat.S_ISSOCK(facts.st_mode):
         needed, words = stat.S_IWOTH, "o+w"

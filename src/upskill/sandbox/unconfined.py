@@ -58,6 +58,7 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
         init_pid=process.pid,
         limits=limits,
         environment=environment,
+        python=sys.executable,
         root=str(root),
         confined=False,
         afterwards=lambda: shutil.rmtree(root, ignore_errors=True),

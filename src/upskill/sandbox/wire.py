@@ -3,19 +3,25 @@
 Trusts nothing that comes back.
 """
 
+import _socket
 import os
+import select
 import socket
+import sys
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from upskill.sandbox.contract import CommandResult, Ended, FileRefused, Files, Limits, RefusalKind, SandboxGone
+from upskill.sandbox.init_process.channels import CHANNEL_FRAMES, MOST_CHANNELS, Channel, Channels
 from upskill.sandbox.init_process.files import HEADER, pack, unpack
 
 SLACK = 1_048_576
 GRACE_SECONDS = 10.0
 """How long an init process may be late before its sandbox is ended from outside."""
 FILE_SECONDS = 60.0
+_LONGEST_POLL = 60.0
 _ENDS: Mapping[bytes, Ended] = {b"exit": "exit", b"timeout": "timeout", b"output": "output", b"memory": "memory"}
 _KINDS: Mapping[bytes, RefusalKind] = {b"folder": "folder", b"large": "large", b"denied": "denied"}
 
@@ -26,6 +32,49 @@ class WireLost(Exception):
 
 class WireSilent(Exception):
     """The deadline passed."""
+
+
+class CarriedSockets(Channels):
+    """The host's end of connections to its sockets, which programs inside know by these names."""
+
+    def __init__(self, sources: Mapping[str, Path]) -> None:
+        super().__init__()
+        self.sources = {os.fsencode(target): source for target, source in sources.items()}
+
+    def take(self, frame: list[bytes]) -> None:
+        """As the other end, which is not trusted: `ValueError` for whatever it may not send."""
+        if len(frame) != (2 if frame[0] == b"end" else 3):
+            raise ValueError("a frame of another form")
+        if frame[0] != b"open":
+            super().take(frame)
+            return
+        _, number, target = frame
+        if number in self.channels or target not in self.sources or len(self.channels) >= MOST_CHANNELS:
+            raise ValueError("a connection that nobody may open")
+        try:
+            self.channels[number] = Channel(_connected(self.sources[target]))
+        except OSError:
+            self.frames.append([b"end", number])
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for channel in self.channels.values():
+            channel.line.close()
+        self.channels.clear()
+
+
+def _connected(path: Path) -> _socket.socket:
+    """A connection to a socket of the host, whatever the length of its path: an address has at most 108 bytes."""
+    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    if sys.platform != "linux":
+        line.connect(os.fsencode(path))
+        return line
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        line.connect(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
+    return line
 
 
 class Wire:
@@ -52,6 +101,75 @@ class Wire:
         if not fields:
             raise WireLost("an empty answer")
         return fields
+
+    def ask_and_carry(
+        self, carried: CarriedSockets, fields: Sequence[bytes], *, seconds: float, most_bytes: int
+    ) -> list[bytes]:
+        """As `ask`; until the answer is there, connections of the sandbox are carried on."""
+        deadline = time.monotonic() + seconds
+        received, unsent = bytearray(), bytearray(pack(list(fields)))
+        self._sending.acquire()
+        self._socket.settimeout(0)
+        sending = True
+        try:
+            while True:
+                # Never waits to send only: the init process may be waiting for us to read.
+                ready = self._ready(carried, deadline, sending=sending)
+                if sending:
+                    self._send_some(unsent)
+                if self._socket.fileno() in ready:
+                    received += self._receive_some()
+                while (frame := _whole_frame(received, most_bytes)) is not None:
+                    if frame[0] not in CHANNEL_FRAMES:
+                        if received:
+                            raise WireLost("more than an answer")
+                        self._send(bytes(unsent), deadline)
+                        return frame
+                    carried.take(frame)
+                carried.serve(ready)
+                unsent += b"".join(map(pack, carried.frames))
+                carried.frames.clear()
+                if sending != bool(unsent):
+                    # Held as long as a frame is under way: an interrupt must not come into the middle of it.
+                    sending = not sending
+                    if sending:
+                        self._sending.acquire()
+                    else:
+                        self._sending.release()
+        except (OSError, ValueError) as error:
+            raise WireLost(str(error)) from None
+        finally:
+            if sending:
+                self._sending.release()
+
+    def _ready(self, carried: CarriedSockets, deadline: float, *, sending: bool) -> set[int]:
+        """What can be read or written now. Waits; raises `WireSilent`."""
+        wanted = dict.fromkeys(carried.readable(), select.POLLIN)
+        for descriptor in carried.writable():
+            wanted[descriptor] = wanted.get(descriptor, 0) | select.POLLOUT
+        wanted[self._socket.fileno()] = select.POLLIN | (select.POLLOUT if sending else 0)
+        poll = select.poll()
+        for descriptor, events in wanted.items():
+            poll.register(descriptor, events)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise WireSilent
+        return {descriptor for descriptor, _ in poll.poll(min(left, _LONGEST_POLL) * 1_000)}
+
+    def _send_some(self, unsent: bytearray) -> None:
+        try:
+            del unsent[: self._socket.send(unsent)]
+        except BlockingIOError:
+            return
+
+    def _receive_some(self) -> bytes:
+        try:
+            chunk = self._socket.recv(1 << 20)
+        except BlockingIOError:
+            return b""
+        if not chunk:
+            raise WireLost("it hung up")
+        return chunk
 
     def first_word(self, deadline: float, *, descriptors: int) -> list[int]:
         """Wait for `ready` and take the descriptors that come with it. They belong to the caller."""
@@ -128,6 +246,22 @@ class Wire:
                 raise WireLost("it hung up")
             content += chunk
         return bytes(content)
+
+
+def _whole_frame(received: bytearray, most_bytes: int) -> list[bytes] | None:
+    """Take the first frame out of what came; `None` where it is not whole yet."""
+    if len(received) < HEADER.size:
+        return None
+    (size,) = HEADER.unpack_from(received)
+    if size > most_bytes + SLACK:
+        raise WireLost(f"an answer of {size} bytes")
+    if len(received) < HEADER.size + size:
+        return None
+    fields = unpack(bytes(received[HEADER.size : HEADER.size + size]))
+    del received[: HEADER.size + size]
+    if not fields:
+        raise WireLost("an empty answer")
+    return fields
 
 
 def run_request(

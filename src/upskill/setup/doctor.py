@@ -19,7 +19,7 @@ from upskill.core.by_name import by_name
 from upskill.core.nouns.harness import HARNESSES
 from upskill.errors import EXIT_DONE, EXIT_FAILED, UpskillError, UsageError
 from upskill.report.console import print_table
-from upskill.sandbox import Backend, SandboxFacts, SandboxUnavailable, describe_sandbox, open_sandbox
+from upskill.sandbox import ENGINES, Backend, SandboxFacts, SandboxUnavailable, describe_sandbox, open_sandbox
 from upskill.sandbox.probes import Result, run_quick_probes
 from upskill.terminal import options
 from upskill.terminal.output import console, print_json, print_lines
@@ -34,7 +34,10 @@ WITHOUT_GROUP = (
 )
 """What a person without a control group should know. Named even when every probe held."""
 
-OF_DOCKER = ("upskill was never run on a real docker engine, only on a stand-in for it",)
+OF_CONTAINERS = (
+    "Programs share the kernel of the engine's machine, and the engine itself can do everything on it; an engine that "
+    "runs as root gives programs the user 1000 of that machine, without a user namespace.",
+)
 """What a person who asks for containers should know. Named even when every probe held."""
 
 
@@ -46,7 +49,7 @@ OF_DOCKER = ("upskill was never run on a real docker engine, only on a stand-in 
 )
 @click.option(
     "--sandbox",
-    type=click.Choice(["bubblewrap", "docker"]),
+    type=click.Choice(["bubblewrap", "podman", "docker"]),
     default="bubblewrap",
     help="Which sandbox.  [default: bubblewrap]",
 )
@@ -69,8 +72,8 @@ def command(
         return _examine_server(base_url, model, write=write, as_json=as_json)
     if model is not None or write:
         raise UsageError("--model and --write are about a server", hint="add --base-url URL")
-    if harness is not None and sandbox == "docker":
-        raise UsageError("coding agents run with bubblewrap only", hint="remove --sandbox docker")
+    if harness is not None and sandbox != "bubblewrap":
+        raise UsageError("coding agents run with bubblewrap only", hint=f"remove --sandbox {sandbox}")
     if harness is not None:
         chosen = options.resolved({"harness": harness}, uses=["agent_bin"]).values
         code: int = by_name("report_agent")(harness, options.agent_program(chosen), as_json=as_json)
@@ -127,8 +130,7 @@ def _examine_server(base_url: str, name: str | None, *, write: bool, as_json: bo
 def _examine_sandbox(backend: Backend, *, as_json: bool) -> int:
     try:
         facts = describe_sandbox(backend)
-        python = "python3" if backend == "docker" else None
-        results = run_quick_probes(partial(open_sandbox, backend=backend), python=python)
+        results = run_quick_probes(partial(open_sandbox, backend=backend))
     except SandboxUnavailable as error:
         if as_json:
             print_json(refusal_json(error, kernel=platform.release()))
@@ -159,14 +161,14 @@ def show_diagnosis(facts: SandboxFacts, results: Sequence[Result], *, by_root: b
 def closing_lines(facts: SandboxFacts, results: Sequence[Result], *, by_root: bool) -> list[str]:
     """The important line last."""
     lines = [f"sandbox   {facts.backend} {facts.version}, profile {(facts.profile or '')[:19]}"]
-    if by_root:
+    if by_root and facts.backend == "bubblewrap":
         lines.append("user      root; its privileges are dropped before each sandbox starts")
     if facts.memory_by == "cgroup":
         lines.append("memory    limited by a control group")
     else:
         lines += [f"memory    {WITHOUT_GROUP[0]}", *(f"          {line}" for line in WITHOUT_GROUP[1:])]
-    if facts.backend == "docker":
-        lines += [f"note      {line}" for line in OF_DOCKER]
+    if facts.backend in ENGINES:
+        lines += [f"note      {line}" for line in OF_CONTAINERS]
     held = sum(result.held for result in results)
     broken = ", ".join(str(result.id) for result in results if not result.held)
     lines.append(f"{held} of {len(results)} probes held" + (f"; broken: {broken}" if broken else ""))
@@ -184,7 +186,7 @@ def diagnosis_json(facts: SandboxFacts, results: Sequence[Result], *, kernel: st
             "memory_by": facts.memory_by,
             "notes": [
                 *(WITHOUT_GROUP if facts.memory_by == "watcher" else ()),
-                *(OF_DOCKER if facts.backend == "docker" else ()),
+                *(OF_CONTAINERS if facts.backend in ENGINES else ()),
             ],
             "probes": [
                 {"id": result.id, "what": result.what, "held": result.held, "saw": result.saw} for result in results

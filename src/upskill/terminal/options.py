@@ -147,10 +147,10 @@ REQUIRE = click.option(
 RESUME = click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Resume an interrupted run.")
 SANDBOX = click.option(
     "--sandbox",
-    type=click.Choice(["bubblewrap", "docker", "none"]),
+    type=click.Choice(["bubblewrap", "podman", "docker", "none"]),
     default="bubblewrap",
     metavar="NAME",
-    help="What confines programs: bubblewrap, docker (image: $UPSKILL_SANDBOX_IMAGE), or none: they have your rights.  "
+    help="What confines programs: bubblewrap, a container of podman or docker, or none: they have your rights.  "
     "[default: bubblewrap]",
 )
 ACCEPT_FINDINGS = click.option(

@@ -17,19 +17,21 @@ def test_a_coding_agent_is_refused_in_a_container(harness: str) -> None:
         require_sandbox_for([], harness=harness, backend="docker", where="cases")
 
 
-def test_every_report_says_that_docker_was_used() -> None:
+def test_reports_say_which_engine_no_test_runs() -> None:
     (note,) = unconfined_notes("docker")
-    assert "tested with on a stand-in only" in note
-    assert unconfined_notes("bubblewrap") == ()
+    assert "tested with the engine of podman only" in note
+    assert unconfined_notes("podman") == unconfined_notes("bubblewrap") == ()
 
 
 def test_a_run_is_resumed_in_its_own_sandbox_and_in_no_other() -> None:
     run = Path("run")
-    assert resumed_backend(run, "docker", "bubblewrap") == "docker", "nothing was typed"
-    assert resumed_backend(run, "docker", "docker") == "docker"
+    assert resumed_backend(run, "podman", "bubblewrap") == "podman", "nothing was typed"
+    assert resumed_backend(run, "podman", "podman") == "podman"
     assert resumed_backend(run, None, "docker") == "docker", "nothing was executed"
-    with pytest.raises(UsageError, match="is confined by bubblewrap, and cannot be resumed in containers"):
-        resumed_backend(run, "bubblewrap", "docker")
+    with pytest.raises(UsageError, match="is confined by bubblewrap, and cannot be resumed in containers of podman"):
+        resumed_backend(run, "bubblewrap", "podman")
+    with pytest.raises(UsageError, match="is confined by podman, and cannot be resumed in containers of docker"):
+        resumed_backend(run, "podman", "docker")
     with pytest.raises(UsageError, match="cannot be resumed unconfined"):
         resumed_backend(run, "docker", "none")
     with pytest.raises(UsageError, match="is not confined"):

@@ -234,8 +234,8 @@ def test_what_is_wrong_is_said_with_what_would_be_right(skill: Skill, helped: st
     with pytest.raises(upskill.SettingsError, match="no setting `max_csot`") as wrong:
         upskill.evaluate(folder, models=helped, max_csot=1)
     assert wrong.value.__notes__ == ["hint: did you mean `max_cost`?"]
-    with pytest.raises(upskill.UsageError, match="sandbox must be bubblewrap or docker or none"):
-        upskill.evaluate(folder, models=helped, sandbox="podman")  # type: ignore[arg-type]
+    with pytest.raises(upskill.UsageError, match="sandbox must be bubblewrap or podman or docker or none"):
+        upskill.evaluate(folder, models=helped, sandbox="chroot")  # type: ignore[arg-type]
 
 
 def test_a_key_of_the_user_is_in_no_error(skill: Skill, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ PROGRAMS = (
         "mount",
         "sh",
         "docker",
+        "podman",
         "opencode",
         "codex",
         "claude",

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-from upskill.sandbox import profile
 from upskill.sandbox.probes import Probe, ProbeOutcome, Scene, connects, finished, lines, must_print, outcome, printed
 
 
@@ -35,8 +34,7 @@ print(open("/proc/1/cmdline").read().replace("\\0", " ").strip(), flush=True)
 
 def _first_process(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_FIRST)
-    command = " ".join(profile.command(profile.find_interpreter()))
-    held = finished(ran) and lines(ran) == ["root is closed", "processes 2", command]
+    held = finished(ran) and lines(ran) == ["root is closed", "processes 2", " ".join(scene.first)]
     return outcome(held, "root not readable, 2 processes, no host path", printed(ran))
 
 
@@ -50,7 +48,7 @@ for path in ("/proc/sys/kernel/panic", "/proc/sys/vm/overcommit_memory", "/proc/
     except OSError:
         pass
 try:
-    opened += os.listdir("/sys")
+    opened += {*os.listdir("/sys")} - {"fs"}  # of which a container keeps its own control group
 except OSError:
     pass
 print("opened", opened, flush=True)

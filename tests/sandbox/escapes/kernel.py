@@ -64,7 +64,7 @@ for folder in ("/tmp", "/workspace", "/dev/shm"):
 print(" ".join(sorted(os.listdir("/dev"))), flush=True)
 """
 _EXPECTED_DEVICES = frozenset(
-    {"console", "core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"}
+    {"console", "core", "fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"}
     | {"stderr", "stdin", "stdout"}
 )
 

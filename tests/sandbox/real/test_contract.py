@@ -1,4 +1,4 @@
-"""What every backend promises: commands, files, ends. The same tests with bubblewrap and with nothing."""
+"""What every backend promises: commands, files, ends. The same tests with bubblewrap, podman and nothing."""
 
 import threading
 import time
@@ -28,8 +28,10 @@ FURNISHED = SandboxSpec(
 )
 
 
-@pytest.fixture(params=["bubblewrap", "none"])
+@pytest.fixture(params=["bubblewrap", "podman", "none"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
+    if request.param == "podman":
+        request.getfixturevalue("podman")
     with open_sandbox(FURNISHED, backend=cast(Backend, request.param), scratch=tmp_path) as sandbox:
         yield sandbox
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from in_containers import nothing_is_left_in_podman
 from upskill.sandbox import Mount, Sandbox, SandboxSpec, open_sandbox
 from upskill.sandbox.memory import find_controllers
 from upskill.sandbox.probes import processes_named
@@ -75,11 +76,13 @@ sandbox.run(["sleep", sys.argv[2]], seconds=1000)
 """
 
 
-@pytest.mark.parametrize("backend", ["bubblewrap", "none"])
+@pytest.mark.parametrize("backend", ["bubblewrap", "podman", "none"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_supervisor_that_dies_takes_everything_along(
-    marker: str, how: signal.Signals, backend: str, tmp_path: Path
+    marker: str, how: signal.Signals, backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    if backend == "podman":
+        request.getfixturevalue("podman")
     words = [sys.executable, "-c", SUPERVISOR, backend, marker, str(tmp_path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as supervisor:
         assert supervisor.stdout is not None
@@ -94,6 +97,8 @@ def test_a_supervisor_that_dies_takes_everything_along(
         while processes_named(marker) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert processes_named(marker) == []
+    if backend == "podman":
+        assert nothing_is_left_in_podman()
 
 
 def others(marker: str, supervisor: int) -> list[int]:

@@ -59,11 +59,12 @@ def test_the_json_has_the_promised_shape() -> None:
     assert [probe["id"] for probe in sandbox["probes"] if not probe["held"]] == [6]
 
 
-def test_who_asks_for_containers_is_told_that_no_real_engine_was_ever_asked() -> None:
-    inside = replace(facts(), backend="docker", version="27.0")
-    lines = closing_lines(inside, results(), by_root=False)
-    assert lines[0].startswith("sandbox   docker 27.0")
-    assert any("never run on a real docker engine" in line for line in lines)
+def test_who_asks_for_containers_is_told_what_they_do_not_confine() -> None:
+    inside = replace(facts(), backend="podman", version="4.3.1")
+    lines = closing_lines(inside, results(), by_root=True)
+    assert lines[0].startswith("sandbox   podman 4.3.1")
+    assert not any("dropped before each sandbox" in line for line in lines), "the engine's user is not ours"
+    assert any("share the kernel of the engine's machine" in line for line in lines)
     sandbox = diagnosis_json(inside, results(), kernel="6")["sandbox"]
     assert isinstance(sandbox, dict)
-    assert "never run on a real docker engine" in sandbox["notes"][0]
+    assert "share the kernel" in sandbox["notes"][0]

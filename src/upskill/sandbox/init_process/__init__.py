@@ -11,7 +11,7 @@ import re
 from functools import cache
 from importlib import resources
 
-PIECES = ("files", "commands", "main")
+PIECES = ("files", "commands", "channels", "main")
 """In the order in which they need each other."""
 _OWN_IMPORT = re.compile(r"^from upskill\.[^\n]* import (?:\([^)]*\)|[^\n]*)\n", re.MULTILINE)
 

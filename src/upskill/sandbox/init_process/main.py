@@ -8,12 +8,14 @@ import struct
 import sys
 import time
 
+from upskill.sandbox.init_process.channels import CHANNEL_FRAMES, Channels
 from upskill.sandbox.init_process.commands import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
     become,
     descendants,
     process_control,
+    refuse_calls,
 )
 from upskill.sandbox.init_process.files import (
     HEADER,
@@ -28,6 +30,9 @@ from upskill.sandbox.init_process.files import (
 )
 
 MEMORY_FILE_SYSTEMS = (WORKSPACE, "/tmp", "/home", "/dev/shm")
+MEMORY_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+"""Where a container is told that the kernel ended one of its processes for memory: version 2 and version 1."""
+LOOK_SECONDS = 0.2
 
 
 class HostGone(Exception):
@@ -51,6 +56,9 @@ class InitProcess:
         signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
         self.status_of: dict[int, int] = {}
         self.watched: int | None = None
+        self.channels = Channels()
+        self.counter = open_counter() if confined and self.answers != control else None
+        self.kills_known = self.kills_for_memory()
 
     def serve(self) -> None:
         self.greet()
@@ -95,9 +103,18 @@ class InitProcess:
             # It came after the command had ended, or for what was left in the background: nobody waits for an answer.
             self.end_all()
             return []
+        if verb in CHANNEL_FRAMES:
+            self.channels.take(request)
+            return []
         raise ValueError(f"unknown request {verb!r}")
 
     # Talking with the host
+
+    def tell(self) -> None:
+        """Send what channels have to say."""
+        frames, self.channels.frames = self.channels.frames, []
+        for frame in frames:
+            self.answer(frame)
 
     def answer(self, fields: "list[bytes]") -> None:
         frame = memoryview(pack(fields))
@@ -190,9 +207,17 @@ class InitProcess:
                 continue
         return bool(others)
 
+    def kills_for_memory(self) -> int:
+        """How often the kernel ended a process of this container for memory."""
+        if self.counter is None:
+            return 0
+        facts = os.pread(self.counter, 4096, 0).split()
+        return int(facts[facts.index(b"oom_kill") + 1]) if b"oom_kill" in facts else 0
+
     def run(self, request: "list[bytes]") -> "list[bytes]":
         _, folder, seconds, most_output, limits, arguments, environment, stdin = request
         started = time.monotonic()
+        self.kills_known = self.kills_for_memory()
         job = Job(self, unpack(arguments), os.fsdecode(folder), unpack(environment), unpack(limits), stdin)
         ended = job.watch(started + float(seconds), int(most_output))
         status = self.status_of.pop(job.pid, None)
@@ -241,9 +266,11 @@ class Job:
 
     def watch(self, deadline: float, most_output: int) -> bytes:
         """Until the command ends or must end. Never until end of file: somebody in the background may hold a stream."""
-        init_process = self.init_process
+        init_process, channels = self.init_process, self.init_process.channels
         try:
             while True:
+                if init_process.kills_for_memory() > init_process.kills_known:
+                    return self.stop(b"memory")
                 if self.pid in init_process.status_of:
                     self.drain(most_output)
                     return b"output" if self.size() > most_output else b"exit"
@@ -251,24 +278,27 @@ class Job:
                 if left <= 0:
                     return self.stop(b"timeout")
                 readable, writable, _ = select.select(
-                    [init_process.control, init_process.woken, *self.readable],
-                    [self.feed] if self.feed is not None else [],
+                    [init_process.control, init_process.woken, *self.readable, *channels.readable()],
+                    [*([self.feed] if self.feed is not None else []), *channels.writable()],
                     [],
-                    left,
+                    left if init_process.counter is None else min(left, LOOK_SECONDS),
                 )
                 if init_process.woken in readable:
                     init_process.reap()
                 if init_process.control in readable:
                     init_process.receive()
-                    frame = init_process.whole_frame()
-                    if frame is not None and frame[0] == b"kill":
-                        return self.stop(frame[1])
+                    while (frame := init_process.whole_frame()) is not None:
+                        if frame[0] == b"kill":
+                            return self.stop(frame[1])
+                        init_process.handle(frame)
+                channels.serve({*readable, *writable})
+                init_process.tell()
                 for descriptor in readable:
                     if descriptor in self.readable:
                         self.take_in(descriptor, most_output)
                 if self.size() > most_output:
                     return self.stop(b"output")
-                if writable:
+                if self.feed in writable:
                     self.give()
         finally:
             self.close()
@@ -322,7 +352,18 @@ class Job:
             self.feed = None
 
 
-def main(root: str, *, confined: bool, piped: bool = False) -> None:
+def open_counter() -> "int | None":
+    """The counter of memory of this container, from the engine's own mount."""
+    for path in MEMORY_COUNTERS:
+        try:
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue
+    return None
+
+
+def main(root: str, *, confined: bool, filters: "str | None" = None, sockets: "tuple[str, ...]" = ()) -> None:
+    """Serve below `root`. With `filters` it is in a container: pipes are the wire, and sockets are carried over it."""
     if confined:
         process_control(PR_SET_DUMPABLE, 0)
     elif sys.platform == "linux":
@@ -333,15 +374,19 @@ def main(root: str, *, confined: bool, piped: bool = False) -> None:
                 signal.signal(number, signal.SIG_IGN)
             except (OSError, ValueError):
                 continue
+    if filters is not None:
+        refuse_calls(filters)
     control = os.dup(0)
     os.set_blocking(control, False)
-    answers = os.dup(1) if piped else None
+    answers = os.dup(1) if filters is not None else None
     nothing = os.open("/dev/null", os.O_RDWR)
     for at in range(3):
         os.dup2(nothing, at)
     os.closerange(max(control, nothing) + 1, 4096)
     os.umask(0o022)
     init_process = InitProcess(control, root, confined=confined, answers=answers)
+    for target in sockets:
+        init_process.channels.listen(os.fsencode(target))
     try:
         init_process.serve()
     except HostGone:
@@ -349,7 +394,7 @@ def main(root: str, *, confined: bool, piped: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["piped"]:
-        main("", confined=True, piped=True)
+    if sys.argv[1:2] == ["container"]:
+        main("", confined=True, filters=sys.argv[2], sockets=tuple(sys.argv[3:]))
     else:
         main(sys.argv[1] if len(sys.argv) > 1 else "", confined=len(sys.argv) == 1)

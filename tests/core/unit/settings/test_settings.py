@@ -8,7 +8,7 @@ import pytest
 
 from upskill.core.settings import NAMES, NOT_SETTINGS, TRUST_VARIABLE, ResolvedSettings, Settings, resolve_settings
 from upskill.errors import SettingsError
-from upskill.sandbox.docker import IMAGE_VARIABLE
+from upskill.sandbox.container import IMAGE_VARIABLE
 
 
 class Place:
