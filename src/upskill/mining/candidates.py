@@ -28,7 +28,7 @@ _STABLE = 0.5
 """The share of its sessions in which a group must have the same answer."""
 _SIDE = 0.25
 """The share of its sessions from which two answers are a contradiction and not a slip."""
-_KEYS = ("error ", "fix ", "file ", "help ", "web ", "cd ")
+_KEYS = ("error ", "fix ", "file ", "form ", "help ", "web ", "cd ")
 """Begin terms that stand in no text."""
 _COMPARED = 10
 """Terms of a group that are looked at for a contradiction."""
@@ -234,7 +234,8 @@ class _Judged:
         if not seen:
             return "", 0.0
         best = min(seen, key=lambda term: (-round(len(seen[term]) * self._weight[term], 9), term))
-        return best, len(seen[best]) / len(self._sessions)
+        ended = {each.session.name for each in self._sightings if each.moment.kind != "repair" or each.moment.outcome}
+        return best, len(seen[best]) / len(ended)
 
     def _share_said(self, term: str) -> float:
         return len({each.session.name for each in self._sightings if term in each.moment.said}) / len(self._sessions)

@@ -23,6 +23,7 @@ from upskill.mining.forms import (
     is_shell,
     is_slip,
     prepares,
+    respelled,
     same_call,
     tells,
     went_wrong,
@@ -217,6 +218,8 @@ class Episodes:
             later = [each for each in later if each.state == "passed" and not went_wrong(each)]
             passed = next((each for each in later if is_same_aim(failed, each)), None)
             passed = passed or next((each for each in later[:6] if is_other_form(failed, each)), None)
+            if passed is None and (misused or not failed.is_check) and not TRANSIENT.search(failed.output[-1_500:]):
+                yield self._repair(failed, [], used)
             if passed is None or (self._edits_between(failed, passed) and failed.is_check and not misused):
                 continue
             then = [passed]
@@ -230,14 +233,16 @@ class Episodes:
 
     def _repair(self, failed: Action, then: Sequence[Action], used: set[int]) -> Moment:
         line = self._work.error(failed)
+        """A command that failed with what then worked; without anything, nobody found out in this session."""
         before, after = self._terms([failed]), self._terms(then)
+        last = then[-1].index if then else failed.index
         chain = [
             action
             for action in self._work.actions
-            if failed.index <= action.index < then[-1].index and is_shell(action) and went_wrong(action)
+            if failed.index <= action.index < last and is_shell(action) and went_wrong(action)
         ]
         used.update(action.index for action in chain)
-        tokens, seconds = self._cost(failed.index, then[-1].index)
+        tokens, seconds = self._cost(failed.index, last)
         prerequisite = len(then) > 1
         return Moment(
             kind="repair",
@@ -245,11 +250,12 @@ class Episodes:
             thread=failed.thread,
             at=failed.at,
             quote=one_line(f"{self._shown(failed)} → {one_line(line, most=140)}", most=QUOTED),
-            outcome=self._shown(then[0] if prerequisite else then[-1]),
+            outcome=self._shown(then[0] if prerequisite else then[-1]) if then else "",
             # The words of an error are its own: `command` in one is not the command of a person.
             said=_most([*_fixed_programs(failed), *error_terms(signature(line)), *_heads(failed)]),
-            added=_most(without(after, before)),
-            removed=() if prerequisite else _most(without(before, after)),
+            added=_most([*respelled(failed, then), *without(after, before)]),
+            removed=() if prerequisite or not then else _most(without(before, after)),
+            corrects=bool(then),
             tokens=tokens,
             seconds=seconds,
         )

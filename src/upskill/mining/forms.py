@@ -67,7 +67,29 @@ def is_other_form(failed: Action, passed: Action) -> bool:
                     return True
             elif before.words and (before.program in after.words or (mine and mine <= others | {after.program})):
                 return True
+            if _wraps(before, after):
+                return True
     return False
+
+
+def _wraps(before: Segment, after: Segment) -> bool:
+    """Whether a command is run inside another one."""
+    inside = re.sub(r"['\"]", "", " ".join(after.words[1:]))
+    return len(before.words) > 1 and re.sub(r"['\"]", "", " ".join(before.words)) in inside
+
+
+def respelled(failed: Action, then: Sequence[Action]) -> list[str]:
+    """The forms of values that are written in another way in what worked: `9999-99-99` became `form 99999999`."""
+    before = {part for segment in _aims(failed) for word in segment.words for part in word.split("=")}
+    bare = {re.sub(r"\W", "", part) for part in before}
+    after = (
+        part for each in then for one in segments(each.call.arguments) for word in one.words for part in word.split("=")
+    )
+    return [
+        "form " + re.sub(r"\d", "9", part)
+        for part in after
+        if part not in before and re.search(r"\d{3}", part) and re.sub(r"\W", "", part) in bare
+    ]
 
 
 def _aims(action: Action) -> list[Segment]:
@@ -104,8 +126,13 @@ def went_wrong(action: Action) -> bool:
 def tells(failed: Action, then: Sequence[Action], *, misused: bool) -> bool:
     """Whether the form that worked differs by more than the thing it was about."""
     before, after = _aims(failed), [segment for each in then for segment in segments(each.call.arguments)]
-    if {segment.head for segment in after} - {segment.head for segment in before}:
-        return not failed.is_check or misused
+    if new := {segment.head for segment in after} - {segment.head for segment in before}:
+        # What a check says is of the work, unless another program or another step of its own made it pass.
+        wrapped = any(_wraps(one, other) for one in before for other in after)
+        prepared = len(then) > 1 and {head.split()[0] for head in new} <= {segment.program for segment in before}
+        return not failed.is_check or misused or wrapped or prepared
+    if respelled(failed, then):
+        return True
     if {one for segment in after for one in segment.assigned} - {one for segment in before for one in segment.assigned}:
         return True
     if {segment.folder for segment in after} - {segment.folder for segment in before}:

@@ -30,6 +30,8 @@ _MOST_TERMS = 20
 """Terms of a moment that are compared, the weightiest."""
 _MOST_COMPARED = 120
 """Moments that share a term; a term of more than so many tells nothing apart."""
+_MOST_MERGED = 4_000
+"""Moments that are merged pair by pair."""
 _SMOOTH = 8
 """Sessions that are added to those read: in a handful of sessions no term is common only because it is in all."""
 _WEIGHTS = {"said": 1.0, "refused": 0.7, "added": 0.6, "removed": 0.4}
@@ -76,15 +78,17 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     vectors = [_vector(sighting.moment, rarity) for sighting in ordered]
     strong = [at for at, sighting in enumerate(ordered) if sighting.moment.corrects]
     weak = [at for at, sighting in enumerate(ordered) if not sighting.moment.corrects]
-    joined = [[strong[at] for at in members] for members in _Merging([vectors[at] for at in strong], NEAR).run()]
+    joined = _merged(strong, vectors, NEAR)
     joined = _same_thing(joined, vectors, ordered)
     typed = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 >= len(members)]
     words = [_said_vector(sighting.moment, rarity) for sighting in ordered]
-    single = sorted({*strong}.difference(at for members in joined for at in members))
-    left = _attach([*weak, *(at for at in single if ordered[at].moment.typed)], typed, words)
-    requests = {*weak}
+    others = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 < len(members)]
+    single = sorted({*range(len(ordered))}.difference(at for members in joined for at in members))
+    left = _attach([at for at in single if ordered[at].moment.typed], typed, words)
+    _attach([at for at in single if not ordered[at].moment.typed], others, vectors)
+    requests = {at for at in weak if ordered[at].moment.typed}
     left = [at for at in left if at in requests]
-    joined += [[left[at] for at in members] for members in _Merging([vectors[at] for at in left], NEAR_WORDS).run()]
+    joined += _merged(left, vectors, NEAR_WORDS)
     joined = _same_thing([sorted(members) for members in joined], vectors, ordered)
     # Two or three of a kind may still belong to a larger group.
     small = [members for members in joined if len(members) < _LEAST_MERGED]
@@ -99,6 +103,20 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     return sorted(groups, key=lambda each: (-len(each.sightings), each.sightings[0].order))
 
 
+def _merged(members: Sequence[int], vectors: Sequence[Vector], near: float) -> list[list[int]]:
+    """The groups that these make; of very many, the groups that evenly spread ones make, joined by the others.
+
+    Merging takes more than twice the time for twice as many. What is not even seen in the sample costs nobody much.
+    """
+    step = -(-len(members) // _MOST_MERGED) or 1
+    sample = members[::step]
+    groups = [[sample[at] for at in each] for each in _Merging([vectors[at] for at in sample], near).run()]
+    if step > 1:
+        sampled = {*sample}
+        _attach([at for at in members if at not in sampled], groups, vectors, near)
+    return groups
+
+
 def _same_thing(joined: list[list[int]], vectors: Sequence[Vector], ordered: Sequence[Sighting]) -> list[list[int]]:
     """Groups are one where most members of both have a term that hardly anything else has: two ways to say a thing.
 
@@ -106,22 +124,37 @@ def _same_thing(joined: list[list[int]], vectors: Sequence[Vector], ordered: Seq
     """
     joined = _same_repair(joined, ordered)
     having = Counter(term for vector in vectors for term in vector)
-    groups = [(members, Counter(term for at in members for term in vectors[at])) for members in sorted(joined)]
-    waiting = list(range(len(groups)))
+    groups = dict(enumerate(joined))
+    counts = {
+        number: Counter(term for at in members for term in vectors[at])
+        for number, members in groups.items()
+        if len(members) >= _LEAST_MERGED
+    }
+    typical: dict[str, set[int]] = defaultdict(set)
+
+    def own_terms(number: int) -> list[str]:
+        return [term for term, often in counts[number].items() if often >= _TYPICAL * len(groups[number])]
+
+    for number in counts:
+        for term in own_terms(number):
+            typical[term].add(number)
+    waiting = sorted(counts)
     while waiting:
         first = waiting.pop(0)
-        members, counts = groups[first]
-        typical = {term for term, number in counts.items() if number >= _TYPICAL * len(members)}
-        for second, (others, its) in enumerate(groups):
-            if second == first or min(len(members), len(others)) < _LEAST_MERGED:
-                continue
-            common = [term for term in typical if its[term] >= _TYPICAL * len(others)]
-            if common and _are_one(counts + its, common, having):
-                groups[first] = sorted([*members, *others]), counts + its
-                groups[second] = [], Counter()
+        common: dict[int, list[str]] = defaultdict(list)
+        for term in own_terms(first) if first in groups else ():
+            for second in typical[term]:
+                if second != first and second in groups:
+                    common[second].append(term)
+        for second in sorted(common):
+            if _are_one(counts[first], counts[second], common[second], having):
+                groups[first] = sorted(groups[first] + groups.pop(second))
+                counts[first] += counts.pop(second)
+                for term in own_terms(first):
+                    typical[term].add(first)
                 waiting.append(first)
                 break
-    return [members for members, _ in groups if members]
+    return sorted(groups.values())
 
 
 def _same_repair(joined: list[list[int]], ordered: Sequence[Sighting]) -> list[list[int]]:
@@ -147,17 +180,17 @@ def _same_repair(joined: list[list[int]], ordered: Sequence[Sighting]) -> list[l
     return sorted([*left, *(sorted(members) for same in found.values() for members, _ in same)])
 
 
-def _are_one(counts: Counter[str], common: Iterable[str], having: Counter[str]) -> bool:
+def _are_one(first: Counter[str], second: Counter[str], common: Iterable[str], having: Counter[str]) -> bool:
     """Whether what is typical of both is hardly anywhere else: a name of code, or two words, or one of nearly all."""
-    named = (term for term in common if not term.startswith(("error ", "fix ")))
-    own = [term for term in named if counts[term] >= _ONLY_THERE * having[term]]
-    if len(own) >= 2 or any(map(is_code, own)):
-        return True
-    return any(counts[term] >= 0.9 * having[term] for term in own)
+    shares = {
+        term: (first[term] + second[term]) / having[term] for term in common if not term.startswith(("error ", "fix "))
+    }
+    own = [term for term, share in shares.items() if share >= _ONLY_THERE]
+    return len(own) >= 2 or any(is_code(term) or shares[term] >= 0.9 for term in own)
 
 
-def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector]) -> list[int]:
-    """Add each to the group that its words are nearest to, if they name what the group is about; returns the others."""
+def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector], near: float = NEAR) -> list[int]:
+    """Add each to the group that its terms are nearest to, if they name what the group is about; returns the others."""
     sums = [_sum(vectors[at] for at in members) for members in joined]
     sizes = [len(members) for members in joined]
     typical: dict[str, list[int]] = defaultdict(list)
@@ -173,9 +206,9 @@ def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vect
             for number in typical.get(term, ()):
                 shared[number].append(term)
         named = [number for number, terms in shared.items() if len(terms) >= 2 or any(map(is_code, terms))]
-        near = ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in named)
-        best, number = max(near, default=(0.0, 0))
-        if best >= NEAR:
+        found = ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in named)
+        best, number = max(found, default=(0.0, 0))
+        if best >= near:
             joined[-number].append(at)
         else:
             left.append(at)
@@ -315,7 +348,7 @@ def _group(sightings: list[Sighting], vectors: Sequence[Vector]) -> Group:
 
 
 def _dot(vector: Vector, other: Mapping[str, float]) -> float:
-    return math.fsum(weight * other.get(term, 0.0) for term, weight in vector.items())
+    return sum(weight * other[term] for term, weight in vector.items() if term in other)
 
 
 _EDITED = 0.2

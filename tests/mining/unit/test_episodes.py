@@ -79,6 +79,23 @@ def test_a_setting_before_the_command_is_another_form(tmp_path: Path) -> None:
     assert "LANG=" in moment.added
 
 
+def test_a_value_in_another_form_and_a_wrapper_are_other_forms(tmp_path: Path) -> None:
+    failed = ran("tide replay orders --day 2026-09-03", "KeyError: '2026-09-03'", failed=True)
+    (moment,) = moments(tmp_path / "a", "repair", "Replay.", failed, ran("tide replay orders --day 20260903"))
+    assert "form 99999999" in moment.added
+    failed = ran("npx vitest run cart.test.ts", "FAIL cart.test.ts", failed=True)
+    (moment,) = moments(
+        tmp_path / "b", "repair", "Test.", failed, ran('shopkeeper shell -c "npx vitest run cart.test.ts"')
+    )
+    assert "shopkeeper shell" in moment.added
+
+
+def test_a_command_that_nobody_repaired_is_no_repair_of_its_own(tmp_path: Path) -> None:
+    (moment,) = moments(tmp_path, "repair", "Push it.", ran("skiff push api", "skiff: push refused", failed=True))
+    assert not moment.corrects
+    assert moment.outcome == ""
+
+
 def test_the_same_command_again_is_flaky(tmp_path: Path) -> None:
     command = "pytest tests/test_socket.py"
     episodes = found(tmp_path, "Test.", ran(command, "1 failed", failed=True), ran(command, "1 passed"))
