@@ -41,7 +41,7 @@ from upskill.core.trials.harness import load_harness
 from upskill.core.trials.trial_run import AgentProgram, AgentSetup, TrialLimits, TrialRun
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, EngineError, UsageError
 from upskill.report.console import print_table
-from upskill.sandbox import Sandbox, SandboxFacts, SandboxSpec, open_sandbox, require_sandbox
+from upskill.sandbox import Backend, Sandbox, SandboxFacts, SandboxSpec, open_sandbox, require_sandbox
 from upskill.terminal.display import StepProgress
 from upskill.terminal.output import console as make_console
 from upskill.terminal.output import print_json
@@ -96,10 +96,10 @@ class AgentDiagnosis:
         return not self.problems
 
 
-def report_agent(harness: str, agent_bin: Path | None, *, as_json: bool) -> int:
+def report_agent(harness: str, agent_bin: Path | None, *, backend: Backend = "bubblewrap", as_json: bool) -> int:
     """Run a coding agent in the sandbox, print what it did and return the exit code."""
     with StepProgress() as steps:
-        found, facts = examine_installed(harness, agent_bin=agent_bin, progress=steps)
+        found, facts = examine_installed(harness, agent_bin=agent_bin, backend=backend, progress=steps)
     if as_json:
         print_json(agent_json(found, facts, kernel=platform.release()))
     else:
@@ -206,22 +206,23 @@ ESCAPE_TURNS = WAITS + 2
 OpenSandbox = Callable[[SandboxSpec], Sandbox]
 
 
-_examined: dict[tuple[str, Path, str], AgentDiagnosis] = {}
+_examined: dict[tuple[str, Path, str, Backend], AgentDiagnosis] = {}
 
 
 def examine_installed(
-    harness: str, *, agent_bin: Path | None = None, progress: Progress = SILENT
+    harness: str, *, agent_bin: Path | None = None, backend: Backend = "bubblewrap", progress: Progress = SILENT
 ) -> tuple[AgentDiagnosis, SandboxFacts]:
-    """Examine the agent that a person has installed, in the sandbox of this machine. Raises `UsageError`."""
+    """Examine the agent that a person has installed, in a sandbox of this machine. Raises `UsageError`."""
     loaded = load_harness(harness)
     if not isinstance(loaded, CodingAgent):
         raise UsageError(f"the harness {harness} runs no coding agent, so there is nothing to examine")
-    facts = require_sandbox()
-    return examine_agent(loaded.adapter, find_agent(loaded.adapter, named=agent_bin), progress=progress), facts
+    facts = require_sandbox(backend)
+    program, opened = find_agent(loaded.adapter, named=agent_bin), partial(open_sandbox, backend=backend)
+    return examine_agent(loaded.adapter, program, progress=progress, open_one=opened), facts
 
 
 def require_fit_agent(
-    adapter: AgentAdapter, program: AgentProgram, *, run: bool, progress: Progress
+    adapter: AgentAdapter, program: AgentProgram, *, backend: Backend = "bubblewrap", run: bool, progress: Progress
 ) -> tuple[str, ...]:
     """Notes on an agent whose version was never tested: it is examined first, once per process.
 
@@ -231,9 +232,10 @@ def require_fit_agent(
     which = f"{harness} {program.version} is not a version that upskill was tested with ({known})"
     if not run:
         return (f"{which}; it is checked before the run, as by `upskill doctor --harness {harness}`",)
-    key = (harness, program.path, program.version)
+    key = (harness, program.path, program.version, backend)
     if key not in _examined:
-        _examined[key] = examine_agent(adapter, program, progress=progress)
+        opened = partial(open_sandbox, backend=backend)
+        _examined[key] = examine_agent(adapter, program, progress=progress, open_one=opened)
     found = _examined[key]
     if not found.ok:
         raise EngineError(
@@ -260,7 +262,7 @@ def examine_agent(
         around = stack.enter_context(Surroundings(open_one=open_one, bridge=("127.0.0.1", PORT)))
         escape, escape_faults = _one(
             check.run(
-                check.escape_moves(),
+                check.escape_moves(around.python),
                 prompt=forgery.prompt,
                 open_one=partial(_opened_with, around, forgery),
                 forgery=forgery,
@@ -391,9 +393,10 @@ class _Check:
         """Load the skill, run a command that writes a file, finish."""
         return [(None, self._adapter.load(NAME)), (None, self._adapter.shell(f"echo hello > {FILE}")), (None, None)]
 
-    def escape_moves(self) -> list[Move]:
+    def escape_moves(self, python: str) -> list[Move]:
         """Run the escape attempts, wait for their end, finish."""
-        return [*((None, self._adapter.shell(line)) for line in (command(), *[waiting()] * WAITS)), (None, None)]
+        lines = (command(python), *[waiting()] * WAITS)
+        return [*((None, self._adapter.shell(line)) for line in lines), (None, None)]
 
     def own_files(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Those that the agent wrote by itself: without the skill, and without the configuration that it was given."""

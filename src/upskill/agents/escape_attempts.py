@@ -92,6 +92,7 @@ class Surroundings:
             self._listener.setblocking(False)
             mount = Mount(source=self._socket, target="/model.sock")
             neighbour = stack.enter_context(self._open_one(SandboxSpec(sockets=(mount,))))
+            self.python = neighbour.python
             neighbour.put({f"{self.neighbour_secret}.txt": self.neighbour_secret.encode()})
             script = 'sleep 80000 "$0" 2>/dev/null & exec sh -c "sleep 80000" "$0" >/dev/null 2>&1 &'
             neighbour.run(["sh", "-c", script, self.neighbour_secret], seconds=10)
@@ -104,24 +105,23 @@ class Surroundings:
     def open(self, spec: SandboxSpec, forgery: Forgery) -> Sandbox:
         """The agent's sandbox, with the program and its plan in it."""
         sandbox = self._open_one(spec)
-        plan = json.dumps(self.plan(spec, forgery)).encode()
+        plan = json.dumps(self.plan(spec, forgery, models=[sandbox.where(one.target) for one in spec.sockets])).encode()
         sandbox.put({PROGRAM: program(), PLAN: plan})
         return sandbox
 
-    def plan(self, spec: SandboxSpec, forgery: Forgery) -> dict[str, Any]:
-        """What the program looks for. What it must not find stands there backwards."""
+    def plan(self, spec: SandboxSpec, forgery: Forgery, *, models: Sequence[str] = ()) -> dict[str, Any]:
+        """What the program looks for. What it must not find stands there backwards. `models` are sockets inside."""
         bait = self.bait
-        models = [mount.target for mount in spec.sockets]
         return {
             "host_paths": [str(bait.victim / "secret"), str(bait.key), "/etc/shadow", "/etc/machine-id"],
             "host_folders": [str(Path.home()), str(bait.folder), str(bait.victim), str(self._socket.parent)],
             "secrets_reversed": [word[::-1] for word in (bait.secret, self.neighbour_secret, SECRET_VARIABLE)],
             "host_sockets": [str(self._socket)],
-            "model_sockets": models,
+            "model_sockets": list(models),
             "read_only": [
                 *spec.read_only,
                 *(mount.target for mount in spec.mounts),
-                *models,
+                *(model for model in models if not model.startswith("@")),
                 profile.INIT_PROGRAM,
             ],
             "port": bait.port,
@@ -164,9 +164,9 @@ def program() -> bytes:
     return files(__name__.rpartition(".")[0]).joinpath("escape_program.py").read_bytes()
 
 
-def command() -> str:
+def command(python: str) -> str:
     """The command line that runs it. It prints nothing that the plan holds."""
-    return f"{profile.find_interpreter().program} -I -B {PROGRAM} {PLAN} {WORKSPACE}/{RESULT}"
+    return f"{python} -I -B {PROGRAM} {PLAN} {WORKSPACE}/{RESULT}"
 
 
 def waiting() -> str:

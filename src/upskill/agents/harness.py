@@ -19,7 +19,7 @@ from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Request
 from upskill.core.trials.trajectory import KnownTools
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits
 from upskill.errors import UsageError
-from upskill.sandbox import Limits
+from upskill.sandbox import Backend, Limits
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
@@ -196,13 +196,15 @@ class CodingAgent:
             setup=replace(trial_limits.setup, program=program),
         )
 
-    def require_fit(self, program: AgentProgram, *, run: bool, progress: Progress) -> tuple[str, ...]:
+    def require_fit(
+        self, program: AgentProgram, *, backend: Backend = "bubblewrap", run: bool, progress: Progress
+    ) -> tuple[str, ...]:
         """As the protocol says."""
         if program.version in self.adapter.known_versions:
             return ()
         from upskill.agents.doctor import require_fit_agent
 
-        return require_fit_agent(self.adapter, program, run=run, progress=progress)
+        return require_fit_agent(self.adapter, program, backend=backend, run=run, progress=progress)
 
     def show(self, case: Case) -> CaseRequest:
         """Its files lie in the working folder."""

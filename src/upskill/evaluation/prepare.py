@@ -1,5 +1,6 @@
 """Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -167,7 +168,7 @@ def prepare(
     setup = AgentSetup(others=others.skills, bundled=order.among.bundled)
     limits = _trial_limits(settings, setup, confined=order.sandbox != "none", loads_only=loads_only)
     trial_limits = agent_limits(limits, harness, agent_bin=order.agent_bin)
-    unknown_version = _agent_notes(harness, trial_limits, run=needs_keys, progress=progress)
+    unknown_version = _agent_notes(harness, trial_limits, backend=order.sandbox, run=needs_keys, progress=progress)
     endpoints = {name: student_endpoint(name, settings) for name in names}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
@@ -322,19 +323,24 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
             f"{where}: checks of what the model did need a harness with tools, and {harness} has none: {shown}",
             hint=f"remove --harness {harness}, or remove the `tools`, `commands`, `files_read` and `turns` checks",
         )
-    if info.program and backend in ENGINES:
+    if info.program and backend in ENGINES and sys.platform != "linux":
         raise UsageError(
-            f"the harness {harness} runs with bubblewrap only: a container has another system than your agent",
-            hint=f"remove --sandbox {backend}, or use --harness agent",
+            f"the harness {harness} runs on Linux only: your agent is no program of a container",
+            hint="use --harness agent",
         )
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
     return require_sandbox(backend) if executes else None
 
 
-def _agent_notes(harness: str, trial_limits: TrialLimits, *, run: bool, progress: Progress) -> tuple[str, ...]:
+def _agent_notes(
+    harness: str, trial_limits: TrialLimits, *, backend: Backend, run: bool, progress: Progress
+) -> tuple[str, ...]:
     agent, program = load_agent(harness), trial_limits.setup.program
-    return () if agent is None or program is None else agent.require_fit(program, run=run, progress=progress)
+    if agent is None or program is None:
+        return ()
+    confined: Backend = "bubblewrap" if backend == "none" else backend
+    return agent.require_fit(program, backend=confined, run=run, progress=progress)
 
 
 def _trial_limits(settings: Settings, setup: AgentSetup, *, confined: bool, loads_only: bool) -> TrialLimits:

@@ -33,8 +33,7 @@ from upskill.sandbox.programs import require_readable, spawn
 IMAGE_VARIABLE = "UPSKILL_SANDBOX_IMAGE"
 IMAGE = "upskill"
 PROGRAM_FOLDERS = ("/usr/local/bin", "/opt/homebrew/bin", "/opt/podman/bin")
-INIT_PROGRAM = "/opt/upskill-init.py"
-FILTERS = "/opt/upskill-filters"
+FILTERS = "/run/filters"
 START_SECONDS = 120.0
 ENVIRONMENT = {"PATH": profile.PATH, "HOME": HOME, "LANG": "C.UTF-8"}
 MOST_PROCESSES = 32_768
@@ -177,7 +176,7 @@ def _own_folders(targets: Iterable[str]) -> list[str]:
 
 def command(sockets: Iterable[str]) -> list[str]:
     """What the entry point, python3, is given: the init process, isolated, with pipes for a wire."""
-    return ["-I", "-S", "-B", INIT_PROGRAM, "container", FILTERS, *sockets]
+    return ["-I", "-S", "-B", profile.INIT_PROGRAM, "container", FILTERS, *sockets]
 
 
 @cache
@@ -188,7 +187,7 @@ def filters() -> bytes:
 
 def _lay_out(spec: SandboxSpec, folder: Path) -> list[tuple[str, str]]:
     """Write what is read-only into a folder of the host, and say what is mounted where."""
-    contents = {INIT_PROGRAM: init_program(), FILTERS: filters(), **profile.ETC, **spec.read_only}
+    contents = {profile.INIT_PROGRAM: init_program(), FILTERS: filters(), **profile.ETC, **spec.read_only}
     mounts: list[tuple[str, str]] = []
     for number, (target, data) in enumerate(contents.items()):
         file = folder / str(number)

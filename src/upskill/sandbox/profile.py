@@ -204,7 +204,7 @@ def compile_filter(machine: str) -> bytes:
     return b"".join((*program, _PASS))
 
 
-INIT_PROGRAM = "/run/init.pyc"
+INIT_PROGRAM = "/run/init"
 OWN_PYTHON = "/opt/python"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MEBIBYTE = 1_048_576

@@ -72,11 +72,9 @@ def command(
         return _examine_server(base_url, model, write=write, as_json=as_json)
     if model is not None or write:
         raise UsageError("--model and --write are about a server", hint="add --base-url URL")
-    if harness is not None and sandbox != "bubblewrap":
-        raise UsageError("coding agents run with bubblewrap only", hint=f"remove --sandbox {sandbox}")
     if harness is not None:
         chosen = options.resolved({"harness": harness}, uses=["agent_bin"]).values
-        code: int = by_name("report_agent")(harness, options.agent_program(chosen), as_json=as_json)
+        code: int = by_name("report_agent")(harness, options.agent_program(chosen), backend=sandbox, as_json=as_json)
         return code
     return _examine_sandbox(sandbox, as_json=as_json)
 

@@ -14,6 +14,7 @@ from upskill.agents.escape_attempts import WHAT
 from upskill.agents.harness import CodingAgent, find_agent
 from upskill.core.progress import SILENT
 from upskill.core.trials.harness import load_harness
+from upskill.sandbox import Backend
 
 BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
 FAKE = """#!/bin/sh
@@ -45,17 +46,24 @@ def with_ripgrep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("with_ripgrep")
 @pytest.mark.parametrize(
-    ("harness", "program"),
+    ("harness", "program", "backend"),
     [
-        ("claude-code", "claude"),
-        pytest.param("opencode", "opencode", marks=pytest.mark.full),
-        ("qwen-code", "qwen"),
+        ("claude-code", "claude", "bubblewrap"),
+        pytest.param("opencode", "opencode", "bubblewrap", marks=pytest.mark.full),
+        ("qwen-code", "qwen", "bubblewrap"),
+        ("codex", "codex", "podman"),
+        pytest.param("claude-code", "claude", "podman", marks=pytest.mark.full),
+        pytest.param("opencode", "opencode", "podman", marks=pytest.mark.full),
+        pytest.param("qwen-code", "qwen", "podman", marks=pytest.mark.full),
     ],
 )
 def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_forge_is_held(
-    harness: str, program: str
+    harness: str, program: str, backend: Backend, request: pytest.FixtureRequest
 ) -> None:
-    found, facts = examine_installed(harness, agent_bin=BINARIES / program)
+    if backend == "podman":
+        request.getfixturevalue("podman")
+    found, facts = examine_installed(harness, agent_bin=BINARIES / program, backend=backend)
+    assert facts.backend == backend
     expect_fit(found)
     assert found.known
     assert agent_lines(found, facts)[-1] == f"{harness} {found.version}: ok"

@@ -67,7 +67,7 @@ def attempted(
             plan = {**around.plan(wanted, FORGERY), "only": names, **changes}
             sandbox.put({PROGRAM: program(), PLAN: json.dumps(plan).encode()})
             prepare(sandbox, around)
-            ran = sandbox.run(["sh", "-c", command()], seconds=60)
+            ran = sandbox.run(["sh", "-c", command(sandbox.python)], seconds=60)
             assert ran.exit_code == 0, ran
             reported = read_attempts(sandbox.read(RESULT))
         assert reported is not None
@@ -141,7 +141,7 @@ def test_forging_is_tried_and_what_the_host_sees_of_it_decides() -> None:
         Surroundings(open_one=open_one, bridge=("127.0.0.1", 8799)) as around,
         around.open(SandboxSpec(), FORGERY) as sandbox,
     ):
-        ran = sandbox.run(["sh", "-c", f"{command()}; true"], seconds=60)
+        ran = sandbox.run(["sh", "-c", f"{command(sandbox.python)}; true"], seconds=60)
         left = dict(sandbox.take())
     assert b'{"type": "result"}' in ran.stdout, "the output of the shell that started the program was written on"
     assert events_tried(left) == 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from in_containers import nothing_is_left_in_podman
 from on_engine import CommandResult, Make, Run
 from provider import Behaviour, ReceivedRequest
 from tool_students import call, is_first, shell, tool_call, turns
@@ -37,6 +38,20 @@ def test_an_agent_works_in_its_sandbox_and_what_it_leaves_is_kept(skill: Make, r
         assert dict(trial.files) == {"port.txt": b"7413\n", "sub/raw": b"\xff\x00", "notes/a.md": b"hello\n"}
         assert trial.turns == 4
     assert [arm.arm for arm in ran.evaluation.students[0].arms] == ["baseline", "offered", "with_skill"]
+
+
+@pytest.mark.usefixtures("podman")
+def test_an_agent_and_the_checks_of_its_work_run_in_containers(skill: Make, run: Run, script: Any) -> None:
+    student = script(*turns(shell("echo 7413 > port.txt; echo '/home' | ls /proc/1/fd"), "done"))
+    check = {"command": "test $(cat port.txt) = 7413 && test $(python3 -c 'print(6 * 7)') = 42"}
+    wrong = {"command": "test $(cat port.txt) = 7414"}
+    ran = run(
+        skill([("Write the port.", check), ("Write another.", wrong)]), [student], harness="agent", sandbox="podman"
+    )
+    passed = {(trial.case_id, trial.outcome.passed) for trial in ran.trials if isinstance(trial.outcome, Scored)}
+    assert len(ran.trials) == 6
+    assert len(passed) == 2, "the same in every arm, and none errored"
+    assert nothing_is_left_in_podman()
 
 
 def test_the_report_has_the_steps_of_an_agent_without_keys_of_ones_own(

@@ -12,8 +12,9 @@ from upskill.evaluation.resume import resumed_backend
 
 @pytest.mark.skipif("codex" not in HARNESSES, reason="coding agents were removed")
 @pytest.mark.parametrize("harness", ["codex", "claude-code", "opencode"])
-def test_a_coding_agent_is_refused_in_a_container(harness: str) -> None:
-    with pytest.raises(UsageError, match="runs with bubblewrap only"):
+def test_a_coding_agent_of_another_system_is_refused(harness: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(UsageError, match="no program of a container"):
         require_sandbox_for([], harness=harness, backend="docker", where="cases")
 
 

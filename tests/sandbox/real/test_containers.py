@@ -107,7 +107,7 @@ def test_what_confines_a_run_is_shown_before_it_and_written_down() -> None:
 def test_no_key_of_ours_reaches_the_engine(monkeypatch: pytest.MonkeyPatch, contained: Callable[..., Sandbox]) -> None:
     monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", "a-key-of-ours")
     place = contained()
-    (client,) = [number for number in processes_named("upskill-init.py") if b"--interactive" in _words(number)]
+    (client,) = [number for number in processes_named("/run/filters") if b"--interactive" in _words(number)]
     assert b"a-key-of-ours" not in Path(f"/proc/{client}/environ").read_bytes()
     assert "UPSKILL_ENDPOINT_KEY" not in ENVIRONMENTS["container"]
     place.close()

@@ -207,5 +207,5 @@ def test_where_the_system_has_no_python_the_init_process_runs_on_ours_and_its_pa
     with open_bubblewrap(SandboxSpec(), interpreter=own_interpreter()) as sandbox:
         said = sandbox.run(["cat", "/proc/1/cmdline", "/proc/1/environ"], seconds=20).stdout.split(b"\0")
         assert said[0].startswith(b"/opt/python/bin/python3.")
-        assert said[1:5] == [b"-I", b"-S", b"-B", b"/run/init.pyc"]
+        assert said[1:5] == [b"-I", b"-S", b"-B", b"/run/init"]
         assert sandbox.take() == {}
