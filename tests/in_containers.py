@@ -15,12 +15,12 @@ from upskill.sandbox.container import IMAGE_VARIABLE
 @pytest.fixture(scope="session")
 def podman() -> Iterator[None]:
     """Settings of podman, in this process, with the image in its storage."""
-    from tools.image import IMAGE, engine_settings, make_sandbox_image
+    from tools.image import IMAGE, engine_settings, make_image
 
     before = dict(os.environ)
     os.environ.update(engine_settings())
     os.environ[IMAGE_VARIABLE] = IMAGE
-    make_sandbox_image()
+    make_image()
     yield
     os.environ.clear()
     os.environ.update(before)

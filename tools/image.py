@@ -1,7 +1,7 @@
 """The image of `Containerfile` for the tests and for contributors, where no registry of images can be reached.
 
-`python -m tools.image` makes it with podman; its base is a Debian of the same release by debootstrap. Settings and
-storage of the engine lie in build/image, unless podman has its own.
+`python -m tools.image [system|tool|agents]` makes a stage of it with podman; its base is a Debian of the same release
+by debootstrap. Settings and storage of the engine lie in build/image, unless podman has its own.
 """
 
 import fcntl
@@ -16,7 +16,8 @@ ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "image"
 BASE = "localhost/upskill-base"
 IMAGE = "localhost/upskill-system"
-"""The first stage: what programs of models run in."""
+"""The first stage, which is enough for programs of models."""
+CERTIFICATES = "/run/certificates.crt"
 ENGINE = """\
 [engine]
 runtime = "runc"
@@ -42,20 +43,29 @@ def engine_settings() -> dict[str, str]:
     return {name: str(BUILD / f"{name.lower()}.conf") for name in files}
 
 
-def make_sandbox_image() -> None:
-    """Make sure that the image for sandboxes is there. Several processes may ask at once."""
-    _make(IMAGE, "system")
-
-
-def _make(image: str, stage: str) -> None:
+def make_image(stage: str = "system") -> str:
+    """Make sure that a stage of the image is there, and return its name. Several processes may ask at once."""
+    image = f"localhost/upskill-{stage}"
     BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _podman("image", "exists", BASE, check=False):
             _make_base()
         if _podman("image", "exists", image, check=False):
-            words = ("--build-arg", f"BASE={BASE}", "--target", stage, "--tag", image, "--file", "Containerfile")
+            words: tuple[str, ...] = (
+                "--build-arg",
+                f"BASE={BASE}",
+                "--target",
+                stage,
+                "--tag",
+                image,
+                "--file",
+                "Containerfile",
+            )
+            if (trusted := os.environ.get("SSL_CERT_FILE")) is not None:
+                words += ("--volume", f"{trusted}:{CERTIFICATES}:ro", "--build-arg", f"CERTIFICATES={CERTIFICATES}")
             _podman("build", "--quiet", "--network=host", *words, ".")
+    return image
 
 
 def _make_base() -> None:
@@ -84,4 +94,4 @@ def _found(program: str) -> str:
 
 
 if __name__ == "__main__":
-    make_sandbox_image()
+    make_image(*sys.argv[1:2])

@@ -116,9 +116,9 @@ def describe_container(engine: Engine) -> tuple[str, str]:
     version = _asked(engine, [program, "version", "--format", "{{.Server.Version}}"])
     try:
         identity = _asked(engine, [program, "image", "inspect", "--format", "{{.Id}}", image])
-    except SandboxUnavailable as error:
+    except SandboxUnavailable:
         raise SandboxUnavailable(
-            f"{error.message} (image {image})",
+            f"no sandbox: {engine} {version} has no image {image}",
             hint=f"build it with `{engine} build -t {IMAGE} .` in a checkout of upskill, or name in {IMAGE_VARIABLE} "
             "an image that you have, with sh and python3 on its search path",
         ) from None
@@ -234,6 +234,4 @@ def _sweep() -> None:
 
 
 def _unavailable(engine: Engine, what: str) -> SandboxUnavailable:
-    return SandboxUnavailable(
-        f"no sandbox: {what}", hint=f"install and start {engine}, or install bubblewrap on Linux; then `upskill doctor`"
-    )
+    return SandboxUnavailable(f"no sandbox: {what}", hint=f"install and start {engine}, or bubblewrap on Linux")

@@ -3,8 +3,9 @@
 import json
 import os
 import platform
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ WITHOUT_GROUP = (
 )
 """What a person without a control group should know. Named even when every probe held."""
 
+CONFINING: tuple[Backend, ...] = ("bubblewrap", *ENGINES)
 OF_CONTAINERS = (
     "Programs share the kernel of the engine's machine, and the engine itself can do everything on it; an engine that "
     "runs as root gives programs the user 1000 of that machine, without a user namespace.",
@@ -49,7 +51,7 @@ OF_CONTAINERS = (
 )
 @click.option(
     "--sandbox",
-    type=click.Choice(["bubblewrap", "podman", "docker"]),
+    type=click.Choice(CONFINING),
     default="bubblewrap",
     help="Which sandbox.  [default: bubblewrap]",
 )
@@ -126,18 +128,47 @@ def _examine_server(base_url: str, name: str | None, *, write: bool, as_json: bo
 
 
 def _examine_sandbox(backend: Backend, *, as_json: bool) -> int:
+    found = find_sandboxes()
     try:
         facts = describe_sandbox(backend)
         results = run_quick_probes(partial(open_sandbox, backend=backend))
     except SandboxUnavailable as error:
         if as_json:
-            print_json(refusal_json(error, kernel=platform.release()))
+            print_json({**refusal_json(error, kernel=platform.release()), "sandboxes": found})
+        else:
+            print_lines(*sandbox_lines(found), err=True)
         raise
     if as_json:
-        print_json(diagnosis_json(facts, results, kernel=platform.release()))
+        print_json({**diagnosis_json(facts, results, kernel=platform.release()), "sandboxes": found})
     else:
+        print_lines(*sandbox_lines(found), "")
         show_diagnosis(facts, results, by_root=os.geteuid() == 0, console=console())
     return EXIT_DONE if all(result.held for result in results) else EXIT_FAILED
+
+
+def find_sandboxes() -> list[dict[str, str | None]]:
+    """What could confine programs on this machine, in the order in which it is to be preferred. Starts no sandbox."""
+    found: list[dict[str, str | None]] = []
+    for backend in CONFINING:
+        try:
+            facts = describe_sandbox(backend)
+            found.append({"backend": backend, "version": facts.version, "missing": None, "hint": None})
+        except SandboxUnavailable as error:
+            missing = error.message.removeprefix("no sandbox: ")
+            found.append({"backend": backend, "version": None, "missing": missing, "hint": error.hint})
+    return found
+
+
+def sandbox_lines(found: Sequence[Mapping[str, str | None]]) -> list[str]:
+    """A line for each, with what will work in it."""
+    lines = []
+    for one in found:
+        backend, agents = one["backend"], "" if sys.platform != "linux" else ", coding agents"
+        says = f"{one['version']}: models with tools{agents}, checks that run commands; --sandbox {backend}"
+        if one["version"] is None:
+            says = f"not here: {one['missing']}; {one['hint']}"
+        lines.append(f"{backend:<10} {says}")
+    return lines
 
 
 def show_diagnosis(facts: SandboxFacts, results: Sequence[Result], *, by_root: bool, console: Console) -> None:

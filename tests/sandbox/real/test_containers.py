@@ -255,7 +255,7 @@ def test_what_is_missing_is_said_and_nothing_is_left(monkeypatch: pytest.MonkeyP
     with pytest.raises(SandboxUnavailable, match="names no image"):
         image_name()
     monkeypatch.setenv(IMAGE_VARIABLE, "localhost/missing")
-    with pytest.raises(SandboxUnavailable, match="image localhost/missing"):
+    with pytest.raises(SandboxUnavailable, match="has no image localhost/missing"):
         describe_sandbox("podman")
     with pytest.raises(SandboxUnavailable, match="no sandbox"):
         open_container("podman", SandboxSpec())

@@ -9,7 +9,7 @@ from rich.console import Console
 from upskill.sandbox import SandboxFacts
 from upskill.sandbox.contract import MemoryBy
 from upskill.sandbox.probes import QUICK, Result
-from upskill.setup.doctor import WITHOUT_GROUP, closing_lines, diagnosis_json, show_diagnosis
+from upskill.setup.doctor import WITHOUT_GROUP, closing_lines, diagnosis_json, sandbox_lines, show_diagnosis
 
 
 def facts(memory_by: MemoryBy = "cgroup") -> SandboxFacts:
@@ -57,6 +57,18 @@ def test_the_json_has_the_promised_shape() -> None:
     assert sandbox["notes"] == []
     assert [probe["id"] for probe in sandbox["probes"]] == [1, 3, 4, 5, 6, 14, 33]
     assert [probe["id"] for probe in sandbox["probes"] if not probe["held"]] == [6]
+
+
+def test_three_lines_say_what_works_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"backend": "podman", "version": "4.3.1", "missing": None, "hint": None}
+    gone = {"backend": "docker", "version": None, "missing": "docker is not installed", "hint": "install it"}
+    monkeypatch.setattr("sys.platform", "linux")
+    assert sandbox_lines([there, gone]) == [
+        "podman     4.3.1: models with tools, coding agents, checks that run commands; --sandbox podman",
+        "docker     not here: docker is not installed; install it",
+    ]
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert "coding agents" not in sandbox_lines([there])[0]
 
 
 def test_who_asks_for_containers_is_told_what_they_do_not_confine() -> None:
