@@ -19,7 +19,7 @@ FIRST_HABITS, FIRST_DECOYS = 15, 10
 
 
 def main() -> None:
-    plan_module = _loaded(Path(sys.argv[1]))
+    plan_module = loaded(Path(sys.argv[1]))
     with tempfile.TemporaryDirectory(prefix="mined-") as folder:
         plan = plan_module.write(Path(folder))
         began = time.perf_counter()
@@ -40,7 +40,8 @@ def main() -> None:
     _print_places(named, plan)
 
 
-def _loaded(path: Path) -> Any:
+def loaded(path: Path) -> Any:
+    """The module of a corpus, with what its plan consists of."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

@@ -233,7 +233,7 @@ class _Judged:
         seen = {term: names for term, names in seen.items() if term in often and (not self._typed or term in named)}
         if not seen:
             return "", 0.0
-        best = min(seen, key=lambda term: (-round(len(seen[term]) * self._weight[term], 9), term))
+        best = min(seen, key=lambda term: (-round(len(seen[term]) ** 2 * self._weight[term], 9), term))
         ended = {each.session.name for each in self._sightings if each.moment.kind != "repair" or each.moment.outcome}
         return best, len(seen[best]) / len(ended)
 

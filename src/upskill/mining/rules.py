@@ -63,10 +63,15 @@ OPPOSITES = tuple(
 )
 """Words of which a rule has one and the opposite rule the other."""
 _NEGATION = re.compile(
-    r"(?i)\b(?:not|never|don'?t|doesn'?t|didn'?t|do not|no|stop|without|avoid|isn'?t|aren'?t|shouldn'?t|mustn'?t|can'?t"
-    r"|cannot|won'?t|instead of|rather than|forget about|drop|remove|skip|quit|nicht|kein\w*|pas|jamais|no longer"
-    r"|revert|undo|you(?= \w+ed\b)|you (?:put|wrote|used|made|did|ran)|why did you)\b"
+    r"(?i)\b(?:(?:not|never|don'?t|do not)(?! forget)|doesn'?t|didn'?t|no|stop|without|avoid|isn'?t|aren'?t"
+    r"|shouldn'?t|mustn'?t|can'?t|cannot|won'?t|instead of|rather than|forget about|drop|remove|skip|quit|nicht"
+    r"|kein\w*|pas|jamais|no longer|revert|undo|you(?= \w+ed\b)|you (?:put|wrote|used|made|did|ran)|why did you)\b"
 )
+_NEEDED = re.compile(
+    r"(?i)\b(?:not|never|no|nothing|nobody|can'?t|cannot|won'?t|don'?t|refuse|reject|bounce|fail|break|complain)"
+    r"\w*\b[^.;:!?\n]*$"
+)
+"""Before `without`: what is missing then is asked for."""
 _CLAUSE = re.compile(r"[.;:!?](?=\s|$)|[\n,—–]|\b(?:but|and|use|do|then|just|only|please|always|because|since)\b|\s-\s")
 
 
@@ -75,6 +80,8 @@ def refused_terms(text: str) -> set[str]:
     text = text[:LONGEST]
     found: set[str] = set()
     for match in _NEGATION.finditer(text):
+        if match.group().lower() == "without" and _NEEDED.search(text[: match.start()]):
+            continue
         rest = text[match.end() : match.end() + 120]
         # The verb that is negated belongs to the clause: `don't use`.
         end = _CLAUSE.search(rest, 5)

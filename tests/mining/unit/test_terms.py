@@ -41,6 +41,12 @@ def test_what_follows_a_negation_is_refused_and_what_follows_its_clause_is_not()
     assert "CHANGELOG.md" in refused_terms("Don't edit CHANGELOG.md by hand, add a fragment.")
 
 
+def test_what_must_not_be_forgotten_or_missing_is_not_refused() -> None:
+    for text in ("Don't forget changes.d for the cart.", "Reviewers bounce it without a file in changes.d."):
+        assert "changes.d" not in refused_terms(text)
+    assert "color" in refused_terms("Print it without color.")
+
+
 def test_values_and_files_of_work_are_told_from_names() -> None:
     assert is_value("8123")
     assert is_value("2.14.0")
