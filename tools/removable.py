@@ -31,7 +31,10 @@ FEATURES = {
     feature.name: feature
     for feature in (
         Feature(name="trigger", also=("docs/how-to/check-when-a-skill-loads.md",)),
-        Feature(name="mining", also=("docs/how-to/find-what-to-teach.md", "benchmarks/mined_corpora.py")),
+        Feature(
+            name="mining",
+            also=("docs/how-to/find-what-to-teach.md", "benchmarks/mined_corpora.py", "benchmarks/mined_scale.py"),
+        ),
         Feature(name="slim", also=("docs/how-to/slim-a-skill.md", "benchmarks/slim_lines.py")),
         Feature(
             name="drift",

@@ -4,10 +4,9 @@ A skill can carry what was the same each time. It cannot carry a value that was 
 other sessions contradict, or an error that went away by itself.
 """
 
-import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -95,53 +94,9 @@ def least_sessions(sessions: int) -> int:
 def judge(groups: Sequence[Group], *, sessions: Sequence[MinedSession]) -> list[Candidate]:
     """Every group with what it came to; those worth a skill first, the most expensive first."""
     months = months_of(sessions)
-    edited = _editing(sessions)
     least = least_sessions(len(sessions))
-    found = [(one, _Judged(one, months, edited)) for one in groups]
-    judged = _set_apart([one for _, each in found if (one := each.candidate(least=least)) is not None])
+    judged = [one for each in groups if (one := _Judged(each, months).candidate(least=least)) is not None]
     return sorted(judged, key=lambda one: (one.verdict != "candidate", -round(one.score, 6), one.title, one.sessions))
-
-
-def _set_apart(judged: Sequence[Candidate]) -> list[Candidate]:
-    """The same, where one candidate asks for what another one forbids as one contradiction."""
-    worth = [one for one in judged if one.verdict == "candidate"]
-    asked = {one.title: _often(one, asked=True) for one in worth}
-    forbidden = {one.title: _often(one, asked=False) for one in worth}
-    left = list(judged)
-    for first in worth:
-        for second in worth:
-            if (
-                first is not second
-                and first in left
-                and second in left
-                and asked[first.title] & forbidden[second.title]
-            ):
-                left.remove(second)
-                sides = (first.sightings, second.sightings)
-                left[left.index(first)] = replace(first, verdict="contradicted", sides=sides)
-    return left
-
-
-def _often(candidate: Candidate, *, asked: bool) -> set[str]:
-    """What most of its turns ask for and then was done, or what they forbid and then was undone."""
-    counts: Counter[str] = Counter()
-    for each in candidate.sightings:
-        moment = each.moment
-        if moment.typed and asked:
-            counts.update(set(moment.said).intersection(moment.added).difference(moment.refused))
-        elif moment.typed:
-            counts.update(set(moment.refused).intersection(moment.said).difference(moment.added))
-    return {term for term, number in counts.items() if number >= 0.4 * len(candidate.sightings)}
-
-
-def _editing(sessions: Iterable[MinedSession]) -> dict[str, frozenset[str]]:
-    """The sessions that changed a file, by its path and by its name."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for session in sessions:
-        for path in session.edited:
-            found[path].add(session.name)
-            found[posixpath.basename(path)].add(session.name)
-    return {term: frozenset(names) for term, names in found.items()}
 
 
 def practice_and_later(sessions: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -165,7 +120,7 @@ def day_of(began: float | None) -> str | None:
 class _Judged:
     """One group, its answers and what they have in common."""
 
-    def __init__(self, group: Group, months: float, edited: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, group: Group, months: float) -> None:
         self._group = group
         self._months = months
         self._sightings = group.sightings
@@ -178,9 +133,7 @@ class _Judged:
         self._strong = [each for each in self._sightings if each.moment.corrects]
         kinds = Counter(each.moment.kind for each in self._strong or self._sightings)
         self._kind: MomentKind = min(kinds, key=lambda kind: (-kinds[kind], kind))
-        # A file that other sessions change as well is work, and not what this is about.
-        work = {term for term, _ in group.terms if len(edited.get(term, frozenset()).difference(self._sessions)) >= 2}
-        self._weight = {term: weight for term, weight in group.terms if term not in work}
+        self._weight = dict(group.terms)
         self._typed = self._kind in ("correction", "instruction")
 
     def candidate(self, *, least: int) -> Candidate | None:

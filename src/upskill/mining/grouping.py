@@ -16,8 +16,6 @@ from upskill.mining.terms import is_code, is_value, is_work
 
 NEAR = 0.2
 """The mean cosine of the members of two groups from which they are one."""
-NEAR_WORDS = 0.4
-"""The same for requests without any word of correction, which are many and mostly unlike."""
 _TYPICAL = 0.5
 """The share of a group that has a term that is typical of it."""
 _SOMETIMES = 0.3
@@ -41,8 +39,6 @@ _SMOOTH = 8
 _WEIGHTS = {"said": 1.0, "refused": 0.7, "added": 0.6, "removed": 0.4}
 _IN_BOTH = 1.6
 """For a term that stands in the words and in what was done differently: that is what the moment is about."""
-_PLACE = 0.3
-"""For a file of source code, and for the folder or the ending of a file that no word names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -75,24 +71,19 @@ Vector = Mapping[str, float]
 def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     """The groups of at least two sightings, largest first; the same whatever order they come in.
 
-    Requests that correct nothing join the group that they are near to, and else make groups of their own.
+    Moments that correct nothing make no group; they join the one that they are near to.
     """
     ordered = sorted(sightings, key=lambda sighting: sighting.order)
     rarity = _rarity(ordered, sessions)
     vectors = [_vector(sighting.moment, rarity) for sighting in ordered]
-    strong = [at for at, sighting in enumerate(ordered) if sighting.moment.corrects]
-    weak = [at for at, sighting in enumerate(ordered) if not sighting.moment.corrects]
-    joined = _merged(strong, vectors, NEAR)
-    joined = _same_thing(joined, vectors, ordered)
-    typed = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 >= len(members)]
     words = [_said_vector(sighting.moment, rarity) for sighting in ordered]
-    others = [members for members in joined if sum(ordered[at].moment.typed for at in members) * 2 < len(members)]
-    single = sorted({*range(len(ordered))}.difference(at for members in joined for at in members))
-    left = _attach([at for at in single if ordered[at].moment.typed], typed, words)
-    _attach([at for at in single if not ordered[at].moment.typed], others, vectors)
-    requests = {at for at in weak if ordered[at].moment.typed}
-    left = [at for at in left if at in requests]
-    joined += _merged(left, vectors, NEAR_WORDS)
+    strong = [at for at, sighting in enumerate(ordered) if sighting.moment.corrects]
+    joined = _same_thing(_merged(strong, vectors), vectors, ordered)
+    grouped = {at for members in joined for at in members}
+    for typed, compared in ((True, words), (False, vectors)):
+        near = [one for one in joined if (sum(ordered[at].moment.typed for at in one) * 2 >= len(one)) is typed]
+        free = [at for at, each in enumerate(ordered) if each.moment.typed is typed and at not in grouped]
+        _attach(free, near, compared)
     joined = _same_thing([sorted(members) for members in joined], vectors, ordered)
     # Two or three of a kind may still belong to a larger group.
     small = [members for members in joined if len(members) < _LEAST_MERGED]
@@ -107,7 +98,7 @@ def group(sightings: Sequence[Sighting], *, sessions: int) -> list[Group]:
     return sorted(groups, key=lambda each: (-len(each.sightings), each.sightings[0].order))
 
 
-def _merged(members: Sequence[int], vectors: Sequence[Vector], near: float) -> list[list[int]]:
+def _merged(members: Sequence[int], vectors: Sequence[Vector]) -> list[list[int]]:
     """The groups that these make; of very many, the groups that evenly spread ones make, joined by the others.
 
     Merging takes more than twice the time for twice as many. What no sample shows costs nobody much.
@@ -117,12 +108,12 @@ def _merged(members: Sequence[int], vectors: Sequence[Vector], near: float) -> l
     for _ in range(_SAMPLES):
         step = -(-len(left) // _MOST_MERGED) or 1
         sample = left[::step]
-        new = [[sample[at] for at in each] for each in _Merging([vectors[at] for at in sample], near).run()]
+        new = [[sample[at] for at in each] for each in _Merging([vectors[at] for at in sample]).run()]
         groups += new
         if step == 1:
             break
         grouped = {at for each in new for at in each}
-        left = _attach([at for at in left if at not in grouped], new, vectors, near)
+        left = _attach([at for at in left if at not in grouped], new, vectors)
     return groups
 
 
@@ -198,7 +189,7 @@ def _are_one(first: Counter[str], second: Counter[str], common: Iterable[str], h
     return len(own) >= 2 or any(is_code(term) or shares[term] >= 0.9 for term in own)
 
 
-def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector], near: float = NEAR) -> list[int]:
+def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vector]) -> list[int]:
     """Add each to the group that its terms are nearest to, if they name what the group is about; returns the others."""
     sums = [_sum(vectors[at] for at in members) for members in joined]
     sizes = [len(members) for members in joined]
@@ -217,7 +208,7 @@ def _attach(weak: Sequence[int], joined: list[list[int]], vectors: Sequence[Vect
         named = [number for number, terms in shared.items() if len(terms) >= 2 or any(map(is_code, terms))]
         found = ((round(_dot(vectors[at], sums[number]) / sizes[number], 9), -number) for number in named)
         best, number = max(found, default=(0.0, 0))
-        if best >= near:
+        if best >= NEAR:
             joined[-number].append(at)
         else:
             left.append(at)
@@ -285,8 +276,6 @@ def _vector(moment: Moment, rarity: Mapping[str, float]) -> dict[str, float]:
             weight = rarity.get(term, 0.0) * (
                 _WEIGHTS["refused"] if part == "said" and term in refused else _WEIGHTS[part]
             )
-            if is_work(term) or (part != "said" and (term.endswith("/") or term.startswith("."))):
-                weight *= _PLACE
             weights[term] = max(weights.get(term, 0.0), weight)
     for term in set(moment.said) & {*moment.added, *moment.removed}:
         weights[term] *= _IN_BOTH
@@ -302,8 +291,7 @@ def _of_length_one(weights: Mapping[str, float]) -> dict[str, float]:
 class _Merging:
     """Agglomeration by the mean cosine of all pairs of members of two groups."""
 
-    def __init__(self, vectors: Sequence[Vector], near: float) -> None:
-        self._near = near
+    def __init__(self, vectors: Sequence[Vector]) -> None:
         self._sums: dict[int, dict[str, float]] = {}
         self._members: dict[int, list[int]] = {}
         self._next = 0
@@ -354,7 +342,7 @@ class _Merging:
         for other, dot in dots.items():
             # Rounded, because the order of additions must not decide which of two equal pairs comes first.
             near = round(dot / (size * len(self._members[other])), 9)
-            if near >= self._near:
+            if near >= NEAR:
                 heapq.heappush(self._heap, (-near, min(name, other), max(name, other)))
 
 

@@ -48,7 +48,7 @@ def test_candidates_are_printed_with_quotes_cost_and_the_next_command(
     assert sum(line.startswith('   - "') for line in lines) == 3
     assert "   upskill generate --from mined:1" in lines
     assert sorted(path.name for path in (here / "mined").iterdir()) == [
-        ".gitignore", "1.md", "mined.html", "mined.json"]  # fmt: skip
+        ".gitignore", "1-later.md", "1.md", "mined.html", "mined.json"]  # fmt: skip
     assert done.stderr.splitlines()[-1] == "the page: mined/mined.html"
     page = (here / "mined" / "mined.html").read_text()
     assert "<script" not in page
