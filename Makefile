@@ -102,7 +102,7 @@ interpreters: setup  ## the unit tests on the other versions of Python that are 
 	  && build/python-$$version/bin/python -m pytest tests/*/unit -q -m 'not full and not once' --hypothesis-profile brief || exit 1; \
 	done
 
-full: setup interpreters agents gallery s3 statistics removable  ## the long half: simulations and measurements; writes benchmarks/results
+full: setup interpreters agents image gallery s3 statistics removable  ## the long half: simulations and measurements; writes benchmarks/results
 	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m pytest tests/*/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
@@ -113,6 +113,7 @@ full: setup interpreters agents gallery s3 statistics removable  ## the long hal
 	$(BIN)/python -m benchmarks.gallery_students && $(BIN)/python -m tools.models_picture
 	$(BIN)/python -m benchmarks.sweep_engines workers
 	$(BIN)/python -m benchmarks.sweep_engines ray
+	$(BIN)/python -m benchmarks.containers --write benchmarks/results/containers.md
 	$(BIN)/python -m benchmarks.coding_agents --write benchmarks/results/coding-agents.md
 
 removable: setup  ## whether features can be removed: types, contracts, unit and command-line tests without each
