@@ -22,6 +22,7 @@ from upskill.mining.forms import (
     is_same_aim,
     is_shell,
     is_slip,
+    is_wrapped,
     prepares,
     respelled,
     same_call,
@@ -218,9 +219,13 @@ class Episodes:
             later = [each for each in later if each.state == "passed" and not went_wrong(each)]
             passed = next((each for each in later if is_same_aim(failed, each)), None)
             passed = passed or next((each for each in later[:6] if is_other_form(failed, each)), None)
+            passed = passed or next((each for each in later if is_wrapped(failed, each)), None)
             if passed is None and (misused or not failed.is_check) and not TRANSIENT.search(failed.output[-1_500:]):
                 yield self._repair(failed, [], used)
-            if passed is None or (self._edits_between(failed, passed) and failed.is_check and not misused):
+            if passed is None:
+                continue
+            worked = self._edits_between(failed, passed) and failed.is_check and not misused
+            if worked and not is_wrapped(failed, passed):
                 continue
             then = [passed]
             if not tells(failed, then, misused=misused) and not self._edits_between(failed, passed):
@@ -321,9 +326,9 @@ class Episodes:
 
     def _read_by(self, segment: Segment) -> str:
         """The file that a command prints, where it is one to look something up in."""
-        if segment.program not in PAGERS | {"grep", "rg", "egrep"} or "-i" in segment.words:
+        if segment.program not in PAGERS | {"grep", "rg", "egrep", "jq", "yq"} or "-i" in segment.words:
             return ""
-        words = segment.words[1:] if segment.program not in ("sed", "awk") else segment.words[2:]
+        words = segment.words[1:] if segment.program not in ("sed", "awk", "jq", "yq") else segment.words[2:]
         files = [self._path(word) for word in words if not word.startswith("-") and re.search(r"[./]", word)]
         is_file = segment.program in PAGERS
         return next((path for path in files if self._is_reference(path, is_file=is_file)), "")

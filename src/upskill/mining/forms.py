@@ -78,6 +78,11 @@ def _wraps(before: Segment, after: Segment) -> bool:
     return len(before.words) > 1 and re.sub(r"['\"]", "", " ".join(before.words)) in inside
 
 
+def is_wrapped(failed: Action, passed: Action) -> bool:
+    """Whether a command is one that failed, run inside another one: then edits between them are no repair."""
+    return any(_wraps(one, other) for one in _aims(failed) for other in segments(passed.call.arguments))
+
+
 def respelled(failed: Action, then: Sequence[Action]) -> list[str]:
     """The forms of values that are written in another way in what worked: `9999-99-99` became `form 99999999`."""
     before = {part for segment in _aims(failed) for word in segment.words for part in word.split("=")}
@@ -128,7 +133,7 @@ def tells(failed: Action, then: Sequence[Action], *, misused: bool) -> bool:
     before, after = _aims(failed), [segment for each in then for segment in segments(each.call.arguments)]
     if new := {segment.head for segment in after} - {segment.head for segment in before}:
         # What a check says is of the work, unless another program or another step of its own made it pass.
-        wrapped = any(_wraps(one, other) for one in before for other in after)
+        wrapped = any(is_wrapped(failed, each) for each in then)
         prepared = len(then) > 1 and {head.split()[0] for head in new} <= {segment.program for segment in before}
         return not failed.is_check or misused or wrapped or prepared
     if respelled(failed, then):

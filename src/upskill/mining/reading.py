@@ -36,7 +36,7 @@ from upskill.traces.sessions import sessions_of_all_folders
 from upskill.traces.trace import Trace
 from upskill.traces.work import with_subagents, work_of
 
-EXTRACTION = 4
+EXTRACTION = 5
 """Part of the key of what is kept. Changes whenever the same recording brings other moments."""
 _KEPT_SECONDS = 60 * 86_400
 """After which what was kept is removed."""

@@ -84,9 +84,8 @@ def test_a_value_in_another_form_and_a_wrapper_are_other_forms(tmp_path: Path) -
     (moment,) = moments(tmp_path / "a", "repair", "Replay.", failed, ran("tide replay orders --day 20260903"))
     assert "form 99999999" in moment.added
     failed = ran("npx vitest run cart.test.ts", "FAIL cart.test.ts", failed=True)
-    (moment,) = moments(
-        tmp_path / "b", "repair", "Test.", failed, ran('shopkeeper shell -c "npx vitest run cart.test.ts"')
-    )
+    wrapped = ran('shopkeeper shell -c "npx vitest run cart.test.ts"')
+    (moment,) = moments(tmp_path / "b", "repair", "Test.", failed, edited("other.ts", "2"), wrapped)
     assert "shopkeeper shell" in moment.added
 
 
@@ -122,8 +121,9 @@ def test_slips_and_what_passes_by_itself_teach_nothing(tmp_path: Path, failed: s
 
 def test_help_pages_and_files_are_look_ups_and_what_everybody_reads_is_none(tmp_path: Path) -> None:
     turns = [ran("quern export --help", "usage"), read("docs/error-codes.md"), read("src/app.py"), read("README.md")]
-    looked = moments(tmp_path, "look-up", "Export it.", *turns)
-    assert [each.said[0] for each in looked] == ["help quern", "file docs/error-codes.md", "file src/app.py"]
+    looked = moments(tmp_path, "look-up", "Export it.", *turns, ran("yq .columns.a contracts/columns.yaml", "text"))
+    files = ["file docs/error-codes.md", "file src/app.py", "file contracts/columns.yaml"]
+    assert [each.said[0] for each in looked] == ["help quern", *files]
 
 
 def test_a_long_search_ends_in_what_it_found(tmp_path: Path) -> None:
