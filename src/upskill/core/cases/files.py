@@ -78,6 +78,8 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
     else:
         raw_id = None
     ours = {key for key, is_ours in _OUR_FORMS.items() if is_ours(item.get(key))}
+    if checks and not _is_foreign_case(item):
+        ours |= {key for key, is_ours in _OUR_TEXTS.items() if is_ours(item.get(key))}
     used |= ours
     return Case(
         id="" if raw_id is None else str(raw_id),
@@ -101,6 +103,13 @@ _OUR_FORMS: dict[str, Callable[[Json], bool]] = {
 }
 """Keys of our own files, each with the form that ours have; a value of another form is kept as it is. In the
 community's files `files` is a list of paths, and a bare text beside a case may be prose about the answer."""
+_OUR_TEXTS: dict[str, Callable[[Json], bool]] = {
+    "reference": lambda value: isinstance(value, str),
+    "wrong": lambda value: (
+        isinstance(value, list) and bool(value) and all(isinstance(one, str | dict) for one in value)
+    ),
+}
+"""Bare texts that are answers, in a case with checks of our form and no key of the community's."""
 
 
 def _expected(item: dict[str, Json], used: set[str]) -> list[Check]:

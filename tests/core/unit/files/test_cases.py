@@ -574,6 +574,17 @@ def test_what_strangers_call_by_our_names_is_used_only_in_our_form(tmp_path: Pat
     )
 
 
+def test_a_bare_text_is_an_answer_beside_checks_of_our_form_in_a_file_called_evals_too(tmp_path: Path) -> None:
+    answers: dict[str, Json] = {"reference": "7413", "wrong": ["8080", {"text": "none"}]}
+    mine, theirs = (
+        {"prompt": "x", "checks": [{"equals": "7413"}], **answers},
+        {"prompt": "x", "checks": [{"name": "a", "kind": "contains", "value": "7413"}], **answers},
+    )
+    ours, foreign = read_foreign(tmp_path, [mine, theirs]).cases
+    assert (ours.reference, ours.wrong) == (Answer(text="7413"), (Answer(text="8080"), Answer(text="none")))
+    assert (foreign.reference, foreign.wrong, foreign.extra["reference"]) == (None, (), "7413")
+
+
 def test_prose_about_the_expected_output_is_no_reference(tmp_path: Path) -> None:
     (case,) = read_foreign(tmp_path, [{"prompt": "x", "expected_output": "A chart", "assertions": ["a"]}]).cases
     assert case.reference is None
