@@ -26,10 +26,12 @@ def podman() -> Iterator[None]:
     os.environ.update(before)
 
 
-def nothing_is_left_in_podman() -> bool:
-    """No container and no volume, at the latest after a moment: an engine removes what has ended by itself."""
+def nothing_is_left_in_podman(process: int | None = None) -> bool:
+    """No container of a process, by default of this one, and no volume, at the latest after a moment: an engine removes
+    what has ended by itself."""
     deadline = time.monotonic() + 20
-    while any(_listed(*words) for words in (("ps", "--all", "--quiet"), ("volume", "ls", "--quiet"))):
+    own = f"name=^upskill-{process or os.getpid()}-"
+    while any(_listed(*words) for words in (("ps", "--all", "--quiet", "--filter", own), ("volume", "ls", "--quiet"))):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.1)

@@ -46,24 +46,17 @@ def engine_settings() -> dict[str, str]:
 def make_image(stage: str = "system") -> str:
     """Make sure that a stage of the image is there, and return its name. Several processes may ask at once."""
     image = f"localhost/upskill-{stage}"
+    if not _podman("image", "exists", image, check=False):
+        return image
     BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _podman("image", "exists", BASE, check=False):
             _make_base()
         if _podman("image", "exists", image, check=False):
-            words: tuple[str, ...] = (
-                "--build-arg",
-                f"BASE={BASE}",
-                "--target",
-                stage,
-                "--tag",
-                image,
-                "--file",
-                "Containerfile",
-            )
+            words = ["--build-arg", f"BASE={BASE}", "--target", stage, "--tag", image, "--file", "Containerfile"]
             if (trusted := os.environ.get("SSL_CERT_FILE")) is not None:
-                words += ("--volume", f"{trusted}:{CERTIFICATES}:ro", "--build-arg", f"CERTIFICATES={CERTIFICATES}")
+                words += ["--volume", f"{trusted}:{CERTIFICATES}:ro", "--build-arg", f"CERTIFICATES={CERTIFICATES}"]
             _podman("build", "--quiet", "--network=host", *words, ".")
     return image
 

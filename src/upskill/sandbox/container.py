@@ -48,7 +48,7 @@ def open_container(engine: Engine, spec: SandboxSpec) -> SandboxClient:
     for mount in spec.mounts:
         require_readable(mount)
     program, image = find_engine(engine), image_name()
-    name = f"upskill-{secrets.token_hex(8)}"
+    name = f"upskill-{os.getpid()}-{secrets.token_hex(8)}"
     _sweep()
     folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
     with ExitStack() as on_failure:

@@ -98,7 +98,7 @@ def test_a_supervisor_that_dies_takes_everything_along(
             time.sleep(0.02)
         assert processes_named(marker) == []
     if backend == "podman":
-        assert nothing_is_left_in_podman()
+        assert nothing_is_left_in_podman(supervisor.pid)
 
 
 def others(marker: str, supervisor: int) -> list[int]:
