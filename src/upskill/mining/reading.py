@@ -132,11 +132,19 @@ def read_sessions(
             f"reading sessions, MB ({len(answers):,} of {len(files):,} files)", done // 1_000_000, total // 1_000_000
         )
 
-    if workers > 1 and total >= _WORTH_PROCESSES:
-        _read_in_processes(files, workers, cache, arrived)
+    reader = _FileReader(environment, cache)
+    waiting: list[SessionFile] = []
+    for file in files:
+        raise_if_interrupted()
+        kept = reader.recalled(file.path)  # to recall here takes less than to send it from another process
+        if kept is None:
+            waiting.append(file)
+        else:
+            arrived(file, kept)
+    if workers > 1 and sum(file.size for file in waiting) >= _WORTH_PROCESSES:
+        _read_in_processes(waiting, workers, cache, arrived)
     else:
-        reader = _FileReader(environment, cache)
-        for file in files:
+        for file in waiting:
             raise_if_interrupted()
             arrived(file, reader.read(file.path))
     return _joined(files, answers)
@@ -220,13 +228,18 @@ class _FileReader:
         self._salt = repr((EXTRACTION, __version__, sorted(secrets_in(environment)))).encode("utf-8", "surrogateescape")
         self._long = 0
 
+    def recalled(self, path: Path) -> _Answer | None:
+        """What was kept of a file with this content; `None` where nothing was."""
+        with suppress(OSError, ValidationError):
+            place = self._place(self._key(path))
+            if place is not None:
+                return _Answer(sessions=_SESSIONS.validate_json(place.read_bytes()), cached=True)
+        return None
+
     def read(self, path: Path) -> _Answer:
         """The sessions of a file. Raises nothing for what is wrong with it."""
         try:
             key = self._key(path)
-            kept = self._recalled(key)
-            if kept is not None:
-                return _Answer(sessions=kept, cached=True)
             if path.stat().st_size > _LARGE and _first_line_is_long(path):
                 return _Answer(problem=f"one document of more than {LONGEST_LINE // 1_000_000} MB, skipped")
             self._long = 0
@@ -281,14 +294,6 @@ class _FileReader:
 
     def _place(self, key: str) -> Path | None:
         return None if self._cache is None else self._cache / key[:2] / f"{key}.json"
-
-    def _recalled(self, key: str) -> tuple[MinedSession, ...] | None:
-        place = self._place(key)
-        if place is None:
-            return None
-        with suppress(OSError, ValidationError):
-            return _SESSIONS.validate_json(place.read_bytes())
-        return None
 
     def _keep(self, key: str, sessions: tuple[MinedSession, ...]) -> None:
         place = self._place(key)
