@@ -77,8 +77,10 @@ def open_container(engine: Engine, spec: SandboxSpec) -> SandboxClient:
                     raise wire.WireLost("a first word that is not `ready`")
             except (wire.WireLost, wire.WireSilent) as error:
                 complaints.seek(0)
-                said = complaints.read(4_000).decode("utf-8", "replace").strip().splitlines()
-                raise _unavailable(engine, said[-1] if said else f"the container did not start ({error})") from None
+                said = complaints.read(4_000).decode("utf-8", "replace").splitlines()
+                # docker ends with an advice about its own help.
+                causes = [line for line in said if line.strip() and not line.startswith("Run 'docker")]
+                raise _unavailable(engine, causes[-1] if causes else f"the container did not start ({error})") from None
         client = SandboxClient(
             to_init,
             process=process,
