@@ -54,9 +54,12 @@ def is_foreign(value: Json, file_name: str) -> bool:
 def _is_foreign_case(item: Json) -> bool:
     if not isinstance(item, dict):
         return False
+    return _has_named_checks(item) or not _FOREIGN_KEYS.isdisjoint(item)
+
+
+def _has_named_checks(item: dict[str, Json]) -> bool:
     listed = item.get("checks")
-    named = isinstance(listed, list) and any(isinstance(entry, dict) and "kind" in entry for entry in listed)
-    return named or not _FOREIGN_KEYS.isdisjoint(item)
+    return isinstance(listed, list) and any(isinstance(entry, dict) and "kind" in entry for entry in listed)
 
 
 def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
@@ -71,14 +74,15 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
             break
     if not prompt.strip():
         problems.append(f"has no prompt, under any of {', '.join(_PROMPT_KEYS)}")
-    checks = [*_checks(item, used, problems), *_expected(item, used), *_judged(item, used)]
+    ours_alone = [*_checks(item, used, problems), *_expected(item, used)]
+    checks = [*ours_alone, *_judged(item, used)]
     raw_id = item.get("id")
     if isinstance(raw_id, str | int) and not isinstance(raw_id, bool):
         used.add("id")
     else:
         raw_id = None
     ours = {key for key, is_ours in _OUR_FORMS.items() if is_ours(item.get(key))}
-    if checks and not _is_foreign_case(item):
+    if ours_alone and not _has_named_checks(item):
         ours |= {key for key, is_ours in _OUR_TEXTS.items() if is_ours(item.get(key))}
     used |= ours
     return Case(
@@ -109,7 +113,7 @@ _OUR_TEXTS: dict[str, Callable[[Json], bool]] = {
         isinstance(value, list) and bool(value) and all(isinstance(one, str | dict) for one in value)
     ),
 }
-"""Bare texts that are answers, in a case with checks of our form and no key of the community's."""
+"""Bare texts that are answers, in a case with checks of our form."""
 
 
 def _expected(item: dict[str, Json], used: set[str]) -> list[Check]:

@@ -577,7 +577,7 @@ def test_what_strangers_call_by_our_names_is_used_only_in_our_form(tmp_path: Pat
 def test_a_bare_text_is_an_answer_beside_checks_of_our_form_in_a_file_called_evals_too(tmp_path: Path) -> None:
     answers: dict[str, Json] = {"reference": "7413", "wrong": ["8080", {"text": "none"}]}
     mine, theirs = (
-        {"prompt": "x", "checks": [{"equals": "7413"}], **answers},
+        {"prompt": "x", "checks": [{"equals": "7413"}], "expected_output": "The port", **answers},
         {"prompt": "x", "checks": [{"name": "a", "kind": "contains", "value": "7413"}], **answers},
     )
     ours, foreign = read_foreign(tmp_path, [mine, theirs]).cases
