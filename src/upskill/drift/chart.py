@@ -29,6 +29,9 @@ YEARS = 600
 """Simulated years behind a limit: its quantile rests on the 12 highest."""
 FEWEST_ANSWERS = 5
 """Answers per case below which a history is refused: a fall of 20 points would be missed too often."""
+CHANGED_NIGHTS = 3
+"""Nights in a row on which a case is on the other side, where cases are compared one by one. After a history of five
+nights, a case that flaps at whatever rate reaches them in at most 2%, however long it is watched."""
 _LEAST_WEIGHT = 1.0
 """The mean of all cases counts at least as one answer of each: no case is sure to pass, however often it did."""
 _MOST_WEIGHT = 1e4
@@ -204,3 +207,15 @@ def changed_side(rate: float, recent: CaseCount) -> bool:
     hits = range(recent.passed + 1) if rate > 0.5 else range(recent.passed, recent.answers + 1)
     answers = recent.answers
     return math.fsum(math.comb(answers, k) * rate**k * (1 - rate) ** (answers - k) for k in hits) < 0.05
+
+
+def changed_for_good(history: CaseCount, nights: Sequence[bool]) -> bool:
+    """Whether a case that answered alike on every night before is on the other side since some nights.
+
+    One answer a night: answers of the same night share what makes a case flap. One that was on both sides flaps.
+    """
+    if 0 < history.passed < history.answers:
+        return False
+    before = history.passed > 0
+    changed = sum(passed is not before for passed in nights)
+    return changed >= CHANGED_NIGHTS and before not in nights[-changed:]

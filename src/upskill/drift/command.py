@@ -195,9 +195,10 @@ def _replaced(
     *,
     yes: bool,
 ) -> "list[Replacement]":
-    from upskill.drift.replaced import replace_model
+    from upskill.drift.replaced import models_of, replace_model
     from upskill.terminal.progress import TrialProgress
 
+    replacing = models_of(models, skills, settings)
     with TrialProgress() as progress:
 
         def shown(question: Callable[[], bool]) -> bool:
@@ -205,4 +206,4 @@ def _replaced(
             return question()
 
         asked = partial(replace_model, case_file=case_file, answers=answers, confirm=_agreeing(yes, shown))
-        return [asked(skill, models, settings, progress=progress) for skill in skills]
+        return [asked(skill, replacing, settings, progress=progress) for skill in skills]

@@ -3,15 +3,18 @@
 It is an ordinary evaluation of the new model with a fixed number of answers, with one more question to its lift.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from upskill.core.nouns import Evaluation
 from upskill.core.nouns.lift import Lift, Verdict
 from upskill.core.progress import PricedPlan, RunProgress
 from upskill.core.settings import ResolvedSettings
+from upskill.core.skills.skills import read_skill
+from upskill.drift.state import watches_of
 from upskill.errors import UsageError
 from upskill.evaluation.evaluate import evaluate_opened
 from upskill.evaluation.order import EvaluationOrder
@@ -47,9 +50,33 @@ class Replacement:
     """Per call, where the skill is not given; `None` where tokens are not known."""
 
 
+def models_of(typed: str, skills: Iterable[Path], settings: ResolvedSettings) -> tuple[str, str]:
+    """The two models of `OLD=NEW`. Raises unless the history of each skill was bought with the old one."""
+    old, equals, new = typed.partition("=")
+    if not (old and equals and new):
+        raise UsageError(f"--new-model {typed}: is not understood", hint="write --new-model OLD=NEW")
+    for skill in skills:
+        name = read_skill(skill).name
+        watched = watches_of(settings.values, name)
+        if any(old in (one.student, one.terms.get("model")) for one in watched):
+            continue
+        if watched:
+            known = [one.student for one in watched]
+            raise UsageError(
+                f"{name}: its history was bought with {' and '.join(known)}, not with {old}",
+                hint=f"type --new-model {known[0]}={new}",
+            )
+        raise UsageError(
+            f"{name}: no history was bought with {old}, so {new} has nothing to replace",
+            hint=f"evaluate {new} alone: `upskill eval {quote(str(skill))} -m {quote(new)}`; or check UPSKILL_LEDGER, "
+            "beside which histories lie",
+        )
+    return old, new
+
+
 def replace_model(
     skill: Path,
-    models: str,
+    models: tuple[str, str],
     settings: ResolvedSettings,
     *,
     case_file: Path | None,
@@ -57,10 +84,8 @@ def replace_model(
     progress: RunProgress,
     confirm: Callable[[PricedPlan], bool],
 ) -> Replacement:
-    """Evaluate the new model of `OLD=NEW`. What the trial store holds of it is not bought again."""
-    old, equals, new = models.partition("=")
-    if not (old and equals and new):
-        raise UsageError(f"--new-model {models}: is not understood", hint="write --new-model OLD=NEW")
+    """Evaluate the second of the models, the new one. What the trial store holds of it is not bought again."""
+    old, new = models
     order = EvaluationOrder(skill=skill, case_file=case_file, repeats=answers or ANSWERS)
     settings = replace(settings, values=replace(settings.values, models=(new,)))
     evaluation = evaluate_opened(order, settings=settings, progress=progress, confirm=confirm)

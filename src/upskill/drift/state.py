@@ -6,6 +6,7 @@ contradicts itself is refused.
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -98,7 +99,7 @@ class Alarm:
     since: str
     """The first night of the rise that ended in it."""
     cases: tuple[str, ...] = ()
-    """Compared one by one: the cases that changed side twice in a row."""
+    """Compared one by one: the cases that changed side for good."""
     attribution: Attribution | None = None
 
 
@@ -144,6 +145,12 @@ class Watch:
     def counts(self) -> list[CaseCount]:
         """The history with the skill, by case."""
         return [CaseCount(passed=case.passed, answers=case.answers) for case in self.cases]
+
+    @property
+    def doubtful(self) -> tuple[WatchedCase, ...]:
+        """The cases that an alarm is about: all of them, but where those that changed side are known."""
+        named = () if self.alarm is None else self.alarm.cases
+        return tuple(case for case in self.cases if not named or case.id in named)
 
     @property
     def expected(self) -> Expected:
@@ -192,9 +199,23 @@ _WATCH = TypeAdapter(Watch)
 
 def state_path(settings: Settings, *, skill: str, student: str) -> Path:
     """Where the watch of this skill on this model is kept: beside the ledger that the settings name."""
-    ledger = default_ledger_path() if settings.ledger is None else Path(settings.ledger)
     name = re.sub(r"[^A-Za-z0-9]+", "-", f"{skill}-{student}")[:60].strip("-")
-    return ledger.parent / "drift" / f"{name}-{digest_of([skill, student])[:8]}.json"
+    return _folder(settings) / f"{name}-{digest_of([skill, student])[:8]}.json"
+
+
+def _folder(settings: Settings) -> Path:
+    return (default_ledger_path() if settings.ledger is None else Path(settings.ledger)).parent / "drift"
+
+
+def watches_of(settings: Settings, skill: str) -> list[Watch]:
+    """The watches of a skill that have bought something, one for each model. Damaged files are skipped."""
+    found = []
+    for path in sorted(_folder(settings).glob("*.json")):
+        with suppress(EngineError):
+            watch = read_watch(path)
+            if watch is not None and watch.skill == skill and watch.bought and not path.stem.endswith(".old"):
+                found.append(watch)
+    return found
 
 
 def keep_watch(path: Path, watch: Watch) -> None:

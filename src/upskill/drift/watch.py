@@ -6,7 +6,7 @@ next one goes on where it was. Nothing is taken from the trial store: what is st
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -317,7 +317,7 @@ class _Call:
         )
 
     def _turns(self, repeats: int) -> Turns:
-        return [(case.id, repeat) for repeat in range(1, repeats + 1) for case in self._watch.cases]
+        return [(case.id, repeat) for repeat in range(1, repeats + 1) for case in self._watch.doubtful]
 
     def part(self) -> DriftResult:
         """Buy the next part of the history, and what is missing of earlier ones."""
@@ -327,25 +327,23 @@ class _Call:
         if watch.bought and not kept.exists():
             hint = f"restore the run folder; or remove {self._prepared.path} and buy a new history with --start"
             raise EngineError(f"{kept}: the answers of the history are gone", hint=hint)
-        due, copies = watch.answers // watch.parts * (len(watch.bought) + 1), False
-        for repeats in dict.fromkeys((min(2, due), due)):  # where two answers per case are copies, no more are bought
+        due = watch.answers // watch.parts * (len(watch.bought) + 1)
+        for repeats in dict.fromkeys((min(2, due), due)):  # copies are refused before more than two are bought
             skilled, problem = self._ask("history", self._turns(repeats), self._measured, "history, with the skill")
             if problem is not None:
                 return self.result("history", watch, unfinished=problem)
-            if copies := repeats > 1 and _are_copies(skilled):
+            if copies := _are_copies(skilled):
                 self._require_no_temperature()
-                break
-        beside = BESIDE if copies or watch.parts == 1 else min(BESIDE, due)
+        beside = min(BESIDE, due)
         plain, problem = self._ask("history", self._turns(beside), self._against, "history, without the skill")
         if problem is not None:
             return self.result("history", watch, unfinished=problem)
         watch = replace(watch, bought=(*watch.bought, self._today), cases=_with_history(watch.cases, skilled, plain))
-        if not copies and len(watch.bought) < watch.parts:
+        if len(watch.bought) < watch.parts:
             return self.result("history", self.kept(watch))
-        fewest = 1 if copies else FEWEST_ANSWERS
-        if few := [case.id for case in watch.cases if case.answers < fewest or not case.baseline_answers]:
+        if few := [case.id for case in watch.cases if case.answers < FEWEST_ANSWERS or not case.baseline_answers]:
             raise EngineError(
-                f"{watch.name}: {count(len(few), 'case')} got fewer than {fewest} answers: {', '.join(few[:5])}",
+                f"{watch.name}: {count(len(few), 'case')} got too few answers: {', '.join(few[:5])}",
                 hint="type the same command to ask for them again; `upskill cases check` shows checks that crash",
             )
         if copies:
@@ -366,14 +364,15 @@ class _Call:
     def night(self) -> DriftResult:
         """Ask the answers of a night, and move the chart."""
         watch = self._watch
-        asked = chart.rotation(len(watch.cases), first=len(watch.nights) * NIGHTLY)
+        by_rate = watch.mode == "rates"
+        nightly = NIGHTLY if by_rate else min(NIGHTLY, len(watch.cases))
+        asked = chart.rotation(len(watch.cases), first=len(watch.nights) * nightly, answers=nightly)
         turns = [(watch.cases[place].id, watch.answers + 1 + nth) for place, nth in asked]
         trials, problem = self._ask("nights", turns, self._measured, f"night {len(watch.nights) + 1}")
         if problem is not None:
             return self.result("watching", watch, unfinished=problem)
-        rates: Mapping[str, float] = _sides(watch)
-        if by_rate := watch.mode == "rates":
-            rates = dict(zip((case.id for case in watch.cases), watch.expected.rates, strict=True))
+        expected = watch.expected.rates if by_rate else [one.passed / one.answers for one in watch.counts]
+        rates = dict(zip((case.id for case in watch.cases), expected, strict=True))
         night = Night(
             date=self._today,
             passed=tuple(trial.case_id for trial in trials if _passed(trial)),
@@ -382,8 +381,8 @@ class _Call:
             level=chart.raised(watch.level, [(rates[one.case_id], _passed(one)) for one in trials]) if by_rate else 0.0,
         )
         watch = replace(watch, nights=(*watch.nights, night))
-        twice = () if by_rate else _twice(watch)
-        if not twice and (watch.limit is None or night.level <= watch.limit):
+        changed = () if by_rate else _changed(watch)
+        if not changed and (watch.limit is None or night.level <= watch.limit):
             return self.result("night", self.kept(watch))
         alarm = Alarm(
             date=self._today,
@@ -391,7 +390,7 @@ class _Call:
             level=night.level,
             limit=watch.limit,
             since=watch.since_rise[0].date if by_rate else self._today,
-            cases=twice,
+            cases=changed,
         )
         # On disk before anything is asked: an alarm survives whatever ends its attribution.
         self.kept(replace(watch, alarm=alarm))
@@ -407,7 +406,7 @@ class _Call:
             for arm, words in ((self._against, "without"), (self._measured, "with")):
                 what = f"what the alarm comes from, {words} the skill"
                 fresh[arm], problem = self._ask(f"alarm-{len(watch.past) + 1}", self._turns(repeats), arm, what)
-                if problem is None and len(_by_case(fresh[arm])) < len(watch.cases):
+                if problem is None and len(_by_case(fresh[arm])) < len(watch.doubtful):
                     problem = f"{what}: a case has no answer yet; the next call asks for it"
                 if problem is not None:
                     return self.result("alarm", watch, unfinished=problem)
@@ -416,9 +415,11 @@ class _Call:
 
     def _attribution(self, skilled: list[Trial], plain: list[Trial], alarm: Alarm) -> Attribution:
         watch, nights = self._watch, max(1, len(self._watch.bought))
-        now, now_plain = ([counts[one.id] for one in watch.cases] for counts in (_by_case(skilled), _by_case(plain)))
-        before = [CaseCount(passed=one.baseline_passed, answers=one.baseline_answers) for one in watch.cases]
-        given = chart.change_between(watch.counts, now, nights=nights)
+        cases = watch.doubtful
+        now, now_plain = ([counts[one.id] for one in cases] for counts in (_by_case(skilled), _by_case(plain)))
+        history = [CaseCount(passed=one.passed, answers=one.answers) for one in cases]
+        before = [CaseCount(passed=one.baseline_passed, answers=one.baseline_answers) for one in cases]
+        given = chart.change_between(history, now, nights=nights)
         without = chart.change_between(before, now_plain, nights=min(nights, BESIDE))
         pairing = pair_trials([*skilled, *plain], arm=self._measured, against=self._against)
         lift, (graded, now_fail, now_pass) = these_cases(pairing.tallies), self._graded_again()
@@ -439,11 +440,12 @@ class _Call:
             sure = without.interval.low > predicted
         passed = Counter(one for night in watch.since_rise for one in night.passed)
         asked = Counter(one for night in watch.since_rise for one in night.asked)
+        expected = {case.id: rate for case, rate in zip(watch.cases, watch.expected.rates, strict=True)}
         changed = [
-            (case.id, rate > 0.5)
-            for case, rate, one in zip(watch.cases, watch.expected.rates, now, strict=True)
+            (case.id, expected[case.id] > 0.5)
+            for case, one in zip(cases, now, strict=True)
             for recent in (CaseCount(passed=one.passed + passed[case.id], answers=one.answers + asked[case.id]),)
-            if case.id in alarm.cases or chart.changed_side(rate, recent)
+            if case.id in alarm.cases or chart.changed_side(expected[case.id], recent)
         ]
         return Attribution(
             cause=cause,
@@ -515,19 +517,12 @@ def _are_copies(trials: Iterable[Trial]) -> bool:
     )
 
 
-def _sides(watch: Watch) -> dict[str, bool]:
-    """Whether each case passed in its history."""
-    return {case.id: 2 * case.passed > case.answers for case in watch.cases}
-
-
-def _twice(watch: Watch) -> tuple[str, ...]:
-    """Cases whose last answers, two or more, were on the other side than their history, and none before them."""
-    ends: dict[str, list[bool]] = {}
+def _changed(watch: Watch) -> tuple[str, ...]:
+    """The cases that have changed side for good, compared one by one."""
+    nights: dict[str, list[bool]] = {case.id: [] for case in watch.cases}
     for night in watch.counted:
         for ids, passed in ((night.passed, True), (night.failed, False)):
             for one in ids:
-                ends.setdefault(one, []).append(passed)
-    mixed = {case.id for case in watch.cases if 0 < case.passed < case.answers}
-    sides = _sides(watch)
-    others = {one: sum(passed is not sides[one] for passed in seen) for one, seen in ends.items() if one not in mixed}
-    return tuple(one for one, many in others.items() if many > 1 and sides[one] not in ends[one][-many:])
+                nights[one].append(passed)
+    both = zip(watch.cases, watch.counts, strict=True)
+    return tuple(case.id for case, history in both if chart.changed_for_good(history, nights[case.id]))

@@ -60,7 +60,9 @@ def _passed(night: Night) -> str:
 def _alarm_lines(watch: Watch, alarm: Alarm) -> Iterator[str]:
     found = alarm.attribution
     yield f"ALARM: {watch.name}: {'not attributed yet' if found is None else cause_words(found)}"
-    why = f"{count(len(alarm.cases), 'case')} on the other side twice in a row"
+    why = (
+        f"{count(len(alarm.cases), 'case')} on the other side {chart.CHANGED_NIGHTS} nights in a row; asked again alone"
+    )
     if alarm.limit is not None:
         why = f"chart {alarm.level:.1f}, limit {alarm.limit:.1f}, rising since {alarm.since}"
     yield f"  night {alarm.night}, {alarm.date}: {_passed(watch.nights[alarm.night - 1])}; {why}"

@@ -217,13 +217,18 @@ def test_two_calls_at_once_do_not_buy_the_same_night(
     assert len(provider.requests) == before + 20
 
 
-def test_a_model_that_no_longer_needs_the_skill_is_told_so(
-    upskill: Upskill, here: Path, provider: Provider, student: Student
-) -> None:
+def test_a_model_that_no_longer_needs_the_skill_is_told_so(upskill: Upskill, drift: Drift, here: Path) -> None:
+    replacing = drift("--new-model", "any=better", "--yes")
+    assert replacing.returncode == 2
+    assert "error: port: no history was bought with any, so better has nothing to replace\n" in replacing.stderr
+    assert drift("--start", "--at-once", "--answers", "5").returncode == 0
+    other = drift("--new-model", "some=better", "--yes")
+    assert other.returncode == 2
+    assert "error: port: its history was bought with any, not with some\n" in other.stderr
+    assert "hint:  type --new-model any=better\n" in other.stderr
     make_more = json.loads((here / "skills" / "port" / "skill_meta.json").read_text())
     make_more["cases"] += [{**make_more["cases"][0], "id": f"d{n}", "input": f"Question {n}?"} for n in range(8, 40)]
     (here / "skills" / "port" / "skill_meta.json").write_text(json.dumps(make_more))
-    words = ("drift", "skills/port", "--base-url", provider.url, "--yes")
 
     def better(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text=f"7413 ({asked.number})")
@@ -238,4 +243,4 @@ def test_a_model_that_no_longer_needs_the_skill_is_told_so(
         again = upskill("drift", "skills/port", "--base-url", new.url, "--new-model", "any=better", "--json")
         assert json.loads(again.stdout)["skills"][0]["need"] == "no longer needed"
         assert len(new.requests) == bought
-    assert upskill(*words, "--new-model", "better").returncode == 2
+    assert drift("--new-model", "better").returncode == 2

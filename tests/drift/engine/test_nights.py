@@ -199,17 +199,41 @@ def test_copies_are_refused_unless_the_temperature_is_zero_and_then_compared_cas
         new.start(answers=10)
     assert new.asked == 2 * CASES, "and no more are bought"
     greedy = {"temperature": 0.0}
-    result = new.start(answers=10, settings=greedy)
+    result = new.start(answers=5, at_once=True, settings=greedy)
     assert result.watch.mode == "case by case"
     new.model.rate = lambda case, with_skill: float(with_skill and case % 4 > 0 and case != 5)
-    for _ in range(4):
+    for _ in range(3):
+        assert result.event != "alarm", "three nights in a row"
         new.day += 1
         result = new.night(settings=greedy)
     assert result.event == "alarm"
     assert result.watch.alarm is not None
     assert result.watch.alarm.cases == ("c5",)
-    assert result.watch.alarm.attribution is not None
-    assert result.watch.alarm.attribution.fell == ("c5",)
+    found = result.watch.alarm.attribution
+    assert found is not None
+    assert (found.fell, found.skilled.before, found.skilled.now) == (("c5",), 1.0, 0.0)
+    assert found.cause != "not confirmed"
+
+
+def test_at_temperature_zero_a_case_that_flaps_from_night_to_night_is_no_alarm(new: Watcher) -> None:
+    """All answers of a night are the same, and those of some cases change with the night."""
+    greedy, failing = {"temperature": 0.0}, {2: {7, 8, 11, 12, 13, 14}, 3: {1, 9, 10, 11, 12}, 4: {6, 8, 10, 12}}
+    new.model.copies = True
+    new.model.rate = lambda case, with_skill: float(with_skill and new.day not in failing.get(case, ()))
+    result = new.start(settings=greedy)
+    for _ in range(14):
+        new.day += 1
+        result = new.night(settings=greedy)
+        assert result.event in ("history", "night"), result.watch.alarm
+    assert (result.watch.mode, len(result.watch.nights)) == ("case by case", 10)
+    asked = Counter(one for night in result.watch.nights for one in night.asked)
+    assert {*asked.values()} == {10}, "each case once a night, since answers of one night say the same"
+    failing[5] = set(range(15, 30))
+    for _ in range(3):
+        new.day += 1
+        result = new.night(settings=greedy)
+    assert result.watch.alarm is not None
+    assert result.watch.alarm.cases == ("c5",)
 
 
 def test_other_settings_than_those_of_the_history_are_refused(watcher: Watcher) -> None:

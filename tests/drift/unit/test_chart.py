@@ -11,6 +11,7 @@ from upskill.drift.chart import (
     CaseCount,
     alarm_limit,
     change_between,
+    changed_for_good,
     changed_side,
     expect,
     raised,
@@ -58,6 +59,25 @@ def test_a_case_changes_side_only_where_chance_does_not_explain_it() -> None:
     assert not changed_side(0.95, CaseCount(passed=1, answers=1))
     assert not changed_side(0.6, CaseCount(passed=0, answers=2)), "two failures of a case that fails in 4 of 10"
     assert changed_side(0.05, CaseCount(passed=2, answers=2))
+
+
+def test_a_case_that_flaps_is_rarely_taken_for_one_that_changed_for_good() -> None:
+    """At any rate, five nights of history and a year of answers on every second night."""
+    rng = random.Random(4)
+    for rate in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9):
+        alarms = 0
+        for _ in range(600):
+            seen = [rng.random() < rate for _ in range(5 + 182)]
+            history = CaseCount(passed=sum(seen[:5]), answers=5)
+            alarms += any(changed_for_good(history, seen[5:night]) for night in range(8, 30))
+            alarms += changed_for_good(history, seen[5:])
+        assert alarms <= 0.03 * 600, rate
+    steady = CaseCount(passed=10, answers=10)
+    assert changed_for_good(steady, [True] * 4 + [False] * 3)
+    assert not changed_for_good(steady, [True] * 4 + [False] * 2)
+    assert not changed_for_good(steady, [False, True, False, False, False])
+    assert changed_for_good(CaseCount(passed=0, answers=10), [True] * 3)
+    assert not changed_for_good(CaseCount(passed=9, answers=10), [False] * 3)
 
 
 def test_the_interval_of_a_change_includes_what_one_night_adds() -> None:
