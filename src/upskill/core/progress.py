@@ -98,7 +98,7 @@ class CountedAnswers(RunProgress):
     """Reports trials as one step: how many of all answers have ended."""
 
     def __init__(self, progress: Progress, total: int, *, what: str = "answers") -> None:
-        self._progress, self._total, self._what, self._done = progress, total, what, 0
+        self._progress, self.total, self._what, self._done = progress, total, what, 0
         progress.step(what, 0, total)
 
     def note(self, line: str) -> None:
@@ -106,4 +106,4 @@ class CountedAnswers(RunProgress):
 
     def trial_finished(self, trial: "Trial") -> None:
         self._done += 1
-        self._progress.step(self._what, min(self._done, self._total), self._total)
+        self._progress.step(self._what, min(self._done, self.total), self.total)

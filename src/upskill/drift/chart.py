@@ -53,6 +53,9 @@ class CaseCount:
     answers: int
 
 
+NO_ANSWERS = CaseCount(passed=0, answers=0)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Expected:
     """What the history leads one to expect of each case."""

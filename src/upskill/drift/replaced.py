@@ -4,7 +4,7 @@ It is an ordinary evaluation of the new model with a fixed number of answers, wi
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Literal
@@ -38,23 +38,29 @@ def need_of(verdict: Verdict | None, lift: Lift | None) -> Need:
     return "no longer needed" if lift.cases_like_these.high < MARGIN else "undecided"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Replacement:
-    """The skill on the model that replaces another."""
+def need_after(evaluation: Evaluation) -> Need:
+    """What an evaluation of the new model says of its need."""
+    (report,) = evaluation.students
+    return "undecided" if evaluation.interrupted else need_of(report.verdict, report.lifts[0] if report.lifts else None)
 
-    old: str
-    new: str
-    need: Need
-    evaluation: Evaluation
-    tokens_saved: float | None
-    """Per call, where the skill is not given; `None` where tokens are not known."""
+
+def tokens_saved(evaluation: Evaluation) -> float | None:
+    """Tokens that a call takes less without the skill; `None` where tokens are not known."""
+    (report,) = evaluation.students
+    tokens = {arm.arm: arm.tokens for arm in report.arms}
+    for lift in report.lifts[:1]:
+        given, without = tokens.get(lift.arm), tokens.get(lift.against)
+        return None if given is None or without is None else given - without
+    return None
 
 
 def models_of(typed: str, skills: Iterable[Path], settings: ResolvedSettings) -> tuple[str, str]:
     """The two models of `OLD=NEW`. Raises unless the history of each skill was bought with the old one."""
     old, equals, new = typed.partition("=")
     if not (old and equals and new):
-        raise UsageError(f"--new-model {typed}: is not understood", hint="write --new-model OLD=NEW")
+        raise UsageError(
+            f"--new-model {typed}: is not understood", hint="write --new-model OLD=NEW, with the names of two models"
+        )
     for skill in skills:
         name = read_skill(skill).name
         watched = watches_of(settings.values, name)
@@ -74,29 +80,17 @@ def models_of(typed: str, skills: Iterable[Path], settings: ResolvedSettings) ->
     return old, new
 
 
-def replace_model(
+def evaluate_new(
     skill: Path,
-    models: tuple[str, str],
+    model: str,
     settings: ResolvedSettings,
     *,
     case_file: Path | None,
     answers: int | None,
     progress: RunProgress,
     confirm: Callable[[PricedPlan], bool],
-) -> Replacement:
-    """Evaluate the second of the models, the new one. What the trial store holds of it is not bought again."""
-    old, new = models
+) -> Evaluation:
+    """Evaluate a skill on the new model. What the trial store holds of it is not bought again."""
     order = EvaluationOrder(skill=skill, case_file=case_file, repeats=answers or ANSWERS)
-    settings = replace(settings, values=replace(settings.values, models=(new,)))
-    evaluation = evaluate_opened(order, settings=settings, progress=progress, confirm=confirm)
-    (report,) = evaluation.students
-    tokens = {arm.arm: arm.tokens for arm in report.arms}
-    lift = report.lifts[0] if report.lifts else None
-    given, without = (tokens.get(lift.arm), tokens.get(lift.against)) if lift is not None else (None, None)
-    return Replacement(
-        old=old,
-        new=new,
-        need="undecided" if evaluation.interrupted else need_of(report.verdict, lift),
-        evaluation=evaluation,
-        tokens_saved=None if given is None or without is None else given - without,
-    )
+    settings = replace(settings, values=replace(settings.values, models=(model,)))
+    return evaluate_opened(order, settings=settings, progress=progress, confirm=confirm)

@@ -19,7 +19,7 @@ from upskill.core.nouns.text import count
 from upskill.core.runs.look_ledger import default_ledger_path
 from upskill.core.runs.records import keep_text, read_record, record_text
 from upskill.core.settings import Settings
-from upskill.drift.chart import CaseCount, Change, Expected, expect
+from upskill.drift.chart import NO_ANSWERS, CaseCount, Change, Expected, changed_for_good, expect
 from upskill.errors import EngineError
 
 STATE_FORMAT = "upskill.drift-watch/1"
@@ -40,10 +40,8 @@ class WatchedCase:
     digest: str
     prompt: str
     """Its beginning, for people."""
-    passed: int = 0
-    answers: int = 0
-    baseline_passed: int = 0
-    baseline_answers: int = 0
+    skilled: CaseCount = NO_ANSWERS
+    plain: CaseCount = NO_ANSWERS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,15 +87,8 @@ class Attribution:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alarm:
-    """Stays in the state until a person acknowledges it, or a new history is bought."""
+    """Of the last night. No night follows until a person acknowledges it, or a new history is bought."""
 
-    date: str
-    night: int
-    level: float
-    limit: float | None
-    """`None` where cases are compared one by one."""
-    since: str
-    """The first night of the rise that ended in it."""
     cases: tuple[str, ...] = ()
     """Compared one by one: the cases that changed side for good."""
     attribution: Attribution | None = None
@@ -131,8 +122,6 @@ class Watch:
     """The name of the run folder with the answers."""
     nights: tuple[Night, ...] = ()
     alarm: Alarm | None = None
-    past: tuple[Alarm, ...] = ()
-    """Alarms that are over."""
     watched_from: int = 0
     """The first of the nights that counts: those before it ended in an alarm that was acknowledged."""
 
@@ -140,11 +129,6 @@ class Watch:
     def name(self) -> str:
         """As people read it."""
         return f"{self.skill} on {self.student}"
-
-    @property
-    def counts(self) -> list[CaseCount]:
-        """The history with the skill, by case."""
-        return [CaseCount(passed=case.passed, answers=case.answers) for case in self.cases]
 
     @property
     def doubtful(self) -> tuple[WatchedCase, ...]:
@@ -155,7 +139,24 @@ class Watch:
     @property
     def expected(self) -> Expected:
         """What the complete history leads one to expect."""
-        return expect(self.counts, nights=max(1, len(self.bought)))
+        return expect([case.skilled for case in self.cases], nights=max(1, len(self.bought)))
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """The share of passing answers that is expected of each case by its id; of its own alone, case by case."""
+        own = [one.skilled.passed / one.skilled.answers for one in self.cases]
+        expected = self.expected.rates if self.mode == "rates" else own
+        return {case.id: rate for case, rate in zip(self.cases, expected, strict=True)}
+
+    @property
+    def changed_for_good(self) -> tuple[str, ...]:
+        """The cases that have changed side, compared one by one."""
+        seen: dict[str, list[bool]] = {case.id: [] for case in self.cases}
+        for night in self.counted:
+            for ids, passed in ((night.passed, True), (night.failed, False)):
+                for one in ids:
+                    seen[one].append(passed)
+        return tuple(one.id for one in self.cases if changed_for_good(one.skilled, seen[one.id]))
 
     @property
     def counted(self) -> tuple[Night, ...]:
@@ -175,8 +176,7 @@ class Watch:
 
     def acknowledged(self) -> "Watch":
         """The watch without its alarm: the chart begins again at zero, with the same history."""
-        past = self.past if self.alarm is None else (*self.past, self.alarm)
-        return replace(self, alarm=None, past=past, watched_from=len(self.nights))
+        return replace(self, alarm=None, watched_from=len(self.nights))
 
     def changes(self, terms: dict[str, JsonValue], cases: Sequence[WatchedCase]) -> Iterator[str]:
         """What differs from the history, a line each."""
@@ -247,15 +247,14 @@ def _contradictions(watch: Watch) -> Iterator[str]:
         yield "it names no case, one twice, or too many"
     if not 1 <= watch.parts <= watch.answers <= MOST_CASES or len(watch.bought) > watch.parts:
         yield "its history has no such parts"
-    arms = [(case.passed, case.answers) for case in watch.cases]
-    arms += [(case.baseline_passed, case.baseline_answers) for case in watch.cases]
-    if not all((0 if watch.mode is None else 1) <= answers and 0 <= passed <= answers for passed, answers in arms):
+    arms = [one for case in watch.cases for one in (case.skilled, case.plain)]
+    if not all((watch.mode is not None) <= one.answers and 0 <= one.passed <= one.answers for one in arms):
         yield "a case has no answers, or more that passed than there are"
     if (watch.mode == "rates") != (watch.limit is not None) or (watch.mode is not None and not watch.bought):
         yield "it has a chart without a limit or a history, or a limit without a chart"
     if not 0 <= watch.watched_from <= len(watch.nights) or any({*night.asked} - ids for night in watch.nights):
         yield "its nights count from one that was not, or ask for cases that are not watched"
-    if watch.alarm is not None and not 1 <= watch.alarm.night <= len(watch.nights):
+    if watch.alarm is not None and not watch.counted:
         yield "its alarm is of a night that was not"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", watch.run):
         yield "its run is not the name of a folder"

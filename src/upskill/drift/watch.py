@@ -20,15 +20,15 @@ from upskill.core.models import MeteredClient
 from upskill.core.nouns import Arm, Purchase, Scored, Trial, TrialPlan, harness_info
 from upskill.core.nouns.text import count, on_one_line, shortened
 from upskill.core.progress import CountedAnswers, PricedPlan, Progress
-from upskill.core.runs.run_folders import RunFolder, new_folder, only_one_in, run_folder_at
+from upskill.core.runs.run_folders import new_folder, only_one_in, run_folder_at
 from upskill.core.settings import ResolvedSettings
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics.intervals import these_cases
-from upskill.core.statistics.pairs import Pair, are_copies, pair_trials
+from upskill.core.statistics.pairs import are_copies, pair_trials
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import grade_without_asking, grading_context, identity
 from upskill.drift import chart
-from upskill.drift.chart import FEWEST_ANSWERS, HISTORY_NIGHTS, NIGHTLY, YEAR, CaseCount
+from upskill.drift.chart import FEWEST_ANSWERS, HISTORY_NIGHTS, NIGHTLY, NO_ANSWERS, YEAR, CaseCount
 from upskill.drift.state import Alarm, Attribution, Cause, Night, Watch, WatchedCase, keep_watch, read_watch, state_path
 from upskill.errors import EngineError, UsageError
 from upskill.evaluation.estimate import Estimate, client_for, estimate_plan, purchase_since, seconds_per_call
@@ -49,6 +49,7 @@ LIKELY = 0.65
 
 Clock = Callable[[], datetime]
 Turns = Sequence[tuple[str, int]]
+Step = Literal["night", "start", "acknowledge"]
 Event = Literal["history", "watching", "night", "alarm", "acknowledged"]
 """A part of the history is bought or missing; nothing is left to do today; a night without an alarm; an alarm, of today
 or before; an alarm was acknowledged."""
@@ -108,6 +109,11 @@ class Prepared:
             "each alarm": Estimate.total(self._priced(arm, BESIDE) for arm in (self.against, measured)),
         }
 
+    @property
+    def price_lines(self) -> list[str]:
+        """The prices, for a person."""
+        return [f"{what}: {one.calls}; price {one.price}" for what, one in self.prices.items()]
+
     def _priced(self, arm: Arm, repeats: int, *, turns: int | None = None) -> Estimate:
         one, plan = self.evaluation.experiment, replace(self.plan, arms=(arm,), repeats=repeats, turn_cap=turns)
         pace = seconds_per_call(plan.students, plan.harness, Path(self.evaluation.settings.runs_dir))
@@ -159,7 +165,7 @@ def prepare_watch(
     return Prepared(order=order, evaluation=prepared, path=path, terms=terms, cases=cases)
 
 
-def start(
+def watch_skill(
     order: DriftOrder,
     settings: ResolvedSettings,
     *,
@@ -167,71 +173,19 @@ def start(
     progress: Progress,
     client: MeteredClient | None = None,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
-) -> DriftResult:
-    """Price the history, and buy the part of today. One that is begun is continued, and one that is complete stays,
-    unless something changed or an alarm ended it."""
-    prepared = prepare_watch(order, settings, announce=progress.announce)
-    try:
-        prepared.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise EngineError(f"{prepared.path.parent}: cannot be created ({error.strerror})") from None
-    with only_one_in(prepared.path.parent):
-        watch = read_watch(prepared.path)
-        if watch is not None and watch.alarm is not None and watch.alarm.attribution is None:
-            hint = "run `upskill drift` without --start first, or acknowledge the alarm with --acknowledge"
-            raise UsageError(f"{watch.name}: the alarm of {watch.alarm.date} is not attributed yet", hint=hint)
-        if watch is None or watch.alarm is not None or any(watch.changes(prepared.terms, prepared.cases)):
-            prepared = prepared if watch is None else prepare_watch(order, settings, anew=True)
-            prices = prepared.prices
-            for what, one in prices.items():
-                progress.note(f"{what}: {one.calls}; price {one.price}")
-            if prices["history"].is_much and not confirm(prices["history"]):
-                raise UsageError("nothing was run and nothing was spent")
-            if watch is not None and watch.bought:
-                aside = prepared.path.with_suffix(".old.json")
-                keep_watch(aside, watch)
-                progress.note(f"the history until now, with {count(len(watch.nights), 'night')}, is kept in {aside}")
-            keep_watch(prepared.path, _begun(prepared, settings, before=watch))
-        elif order.answers not in (None, watch.answers) or order.at_once > (watch.parts == 1):
-            begun = f"{count(watch.answers, 'answer')} per case on {count(watch.parts, 'night')}"
-            raise UsageError(
-                f"{watch.name}: a history of {begun} is there", hint=f"to begin again, remove {prepared.path}"
-            )
-    return tonight(prepared, settings, clock=clock, progress=progress, client=client)
-
-
-def _begun(prepared: Prepared, settings: ResolvedSettings, *, before: Watch | None) -> Watch:
-    order, experiment = prepared.order, prepared.evaluation.experiment
-    parts = 1 if order.at_once else HISTORY_NIGHTS
-    return Watch(
-        skill=experiment.skill.name,
-        student=order.model,
-        terms=prepared.terms,
-        case_source=str(prepared.evaluation.case_file),
-        cases=prepared.cases,
-        qualifications=prepared.evaluation.qualifications,
-        answers=-(-(order.answers or ANSWERS) // parts) * parts,
-        parts=parts,
-        served=experiment.served[order.model].fingerprint,
-        run=new_folder(settings.place("runs_dir"), f"drift-{experiment.skill.name}").name,
-        past=() if before is None else before.acknowledged().past,
-    )
-
-
-def tonight(
-    prepared: Prepared,
-    settings: ResolvedSettings,
-    *,
-    clock: Clock,
-    progress: Progress,
-    client: MeteredClient | None = None,
-    acknowledge: bool = False,
+    step: Step = "night",
 ) -> DriftResult:
     """Do what is due today: the next part of the history, a night, or what is left of an alarm. Raises where the skill,
-    its cases or the settings are not those of the history. Several watches share a client, and so its caps."""
+    its cases or the settings are not those of the history. Several watches share a client, and so its caps.
+
+    `start` begins a history. One that is begun is continued, and one that is complete stays, unless something changed
+    or an alarm ended it."""
+    prepared = prepare_watch(order, settings, announce=progress.announce)
+    if step == "start":
+        prepared = _begin(prepared, settings, progress=progress, confirm=confirm)
     found = read_watch(prepared.path)
     if found is None:
-        name = f"{prepared.evaluation.experiment.skill.name} on {prepared.order.model}"
+        name = f"{prepared.evaluation.experiment.skill.name} on {order.model}"
         raise UsageError(f"{name}: is not watched yet", hint="price and buy its history: add --start")
     place = run_folder_at(settings.place("runs_dir") / found.run)
     with only_one_in(place.path):
@@ -239,10 +193,10 @@ def tonight(
         today = clock().astimezone(UTC).date().isoformat()
         asked = client_for(settings.values) if client is None else client
         call = _Call(prepared, watch, place.path, asked, today=today, progress=progress)
-        if acknowledge and watch.alarm is None:
-            raise UsageError(f"{watch.name}: there is no alarm to acknowledge")
-        if acknowledge:
-            return call.result("acknowledged", call.kept(watch.acknowledged()))
+        if step == "acknowledge":
+            if watch.alarm is None:
+                raise UsageError(f"{watch.name}: there is no alarm to acknowledge")
+            return call.result("acknowledged", watch.acknowledged())
         if problems := list(watch.changes(prepared.terms, prepared.cases)):
             raise UsageError(
                 f"{watch.name}: not what the history was bought for, so nothing was asked",
@@ -250,15 +204,65 @@ def tonight(
                 hint=f"its cases are those of {watch.case_source} (-t FILE); undo the change, or buy a new history: "
                 "add --start",
             )
-        if watch.alarm is not None:
-            return call.attributed()
-        if watch.mode is None:
-            return call.part()
-        last = max([watch.bought[-1], *(night.date for night in watch.nights[-1:])])
-        if last > today:
-            raise EngineError(f"{watch.name}: its last night is of {last}, and today is {today}", hint="set the clock")
-        done = last == today
-        return call.result("watching", watch) if done else call.night()
+        try:
+            return call.due()
+        except _TooFewAnswers as missing:
+            return call.unfinished(str(missing))
+
+
+def _begin(
+    prepared: Prepared,
+    settings: ResolvedSettings,
+    *,
+    progress: Progress,
+    confirm: Callable[[PricedPlan], bool],
+) -> Prepared:
+    """Price a history, and write the state of a watch that has bought none of it yet, where one is to begin."""
+    order, folder = prepared.order, prepared.path.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineError(f"{folder}: cannot be created ({error.strerror})") from None
+    with only_one_in(folder):
+        watch = read_watch(prepared.path)
+        if watch is not None and watch.alarm is None and not any(watch.changes(prepared.terms, prepared.cases)):
+            if order.answers not in (None, watch.answers) or order.at_once > (watch.parts == 1):
+                begun = f"{count(watch.answers, 'answer')} per case on {count(watch.parts, 'night')}"
+                hint = f"to begin again, remove {prepared.path}"
+                raise UsageError(f"{watch.name}: a history of {begun} is there", hint=hint)
+            return prepared
+        if watch is not None and watch.alarm is not None and watch.alarm.attribution is None:
+            hint = "run `upskill drift` without --start first, or acknowledge the alarm with --acknowledge"
+            raise UsageError(f"{watch.name}: the alarm of {watch.nights[-1].date} is not attributed yet", hint=hint)
+        prepared = prepared if watch is None else prepare_watch(order, settings, anew=True)
+        for line in prepared.price_lines:
+            progress.note(line)
+        price = prepared.prices["history"]
+        if price.is_much and not confirm(price):
+            raise UsageError("nothing was run and nothing was spent")
+        if watch is not None and watch.bought:
+            aside = prepared.path.with_suffix(".old.json")
+            keep_watch(aside, watch)
+            progress.note(f"the history until now, with {count(len(watch.nights), 'night')}, is kept in {aside}")
+        experiment, parts = prepared.evaluation.experiment, 1 if order.at_once else HISTORY_NIGHTS
+        begun_watch = Watch(
+            skill=experiment.skill.name,
+            student=order.model,
+            terms=prepared.terms,
+            case_source=str(prepared.evaluation.case_file),
+            cases=prepared.cases,
+            qualifications=prepared.evaluation.qualifications,
+            answers=-(-(order.answers or ANSWERS) // parts) * parts,
+            parts=parts,
+            served=experiment.served[order.model].fingerprint,
+            run=new_folder(settings.place("runs_dir"), f"drift-{experiment.skill.name}").name,
+        )
+        keep_watch(prepared.path, begun_watch)
+        return prepared
+
+
+class _TooFewAnswers(Exception):
+    """So many answers are missing that a step does not count yet."""
 
 
 class _Call:
@@ -272,155 +276,150 @@ class _Call:
         self._before = replace(client.spent)
         self._measured, self._against = prepared.plan.measured, prepared.against
 
-    def kept(self, watch: Watch) -> Watch:
-        """The state as it is on disk now."""
-        keep_watch(self._prepared.path, watch)
-        self._watch = watch
-        return watch
+    def due(self) -> DriftResult:
+        """What is due today."""
+        watch = self._watch
+        if watch.alarm is not None:
+            return self._attributed(watch, watch.alarm)
+        if watch.mode is None:
+            return self._part()
+        last = max([watch.bought[-1], *(night.date for night in watch.nights[-1:])])
+        if last > self._today:
+            raise EngineError(
+                f"{watch.name}: its last night is of {last}, and today is {self._today}", hint="set the clock"
+            )
+        return self.result("watching") if last == self._today else self._night()
 
-    def result(self, event: Event, watch: Watch, *, unfinished: str | None = None) -> DriftResult:
-        """What the call came to; `unfinished` says which step does not count yet."""
-        notes = [] if unfinished is None else [unfinished]
-        if self._serves_another(watch):
-            notes.append("the server does not describe the model as it did when the history was bought")
+    def unfinished(self, problem: str) -> DriftResult:
+        """What the call came to where a step does not count yet."""
+        event: Event = (
+            "alarm" if self._watch.alarm is not None else "history" if self._watch.mode is None else "watching"
+        )
+        result = self.result(event)
+        return replace(result, unfinished=True, notes=(problem, *result.notes))
+
+    def result(self, event: Event, changed: Watch | None = None) -> DriftResult:
+        """What the call came to, with the state as it is on disk, after a change where there is one."""
+        if changed is not None:
+            keep_watch(self._prepared.path, changed)
+            self._watch = changed
+        described = "the server does not describe the model as it did when the history was bought"
         return DriftResult(
             event=event,
-            watch=watch,
+            watch=self._watch,
             path=self._prepared.path,
             bought=purchase_since(self._client.spent, self._before),
-            unfinished=unfinished is not None,
-            notes=tuple(notes),
+            notes=(described,) if self._serves_another else (),
         )
 
-    def _serves_another(self, watch: Watch) -> bool:
-        return self._prepared.evaluation.experiment.served[watch.student].fingerprint != watch.served
+    @property
+    def _serves_another(self) -> bool:
+        return self._prepared.evaluation.experiment.served[self._watch.student].fingerprint != self._watch.served
 
-    def _folder(self, name: str) -> RunFolder:
-        return run_folder_at(self._run / name)
-
-    def _ask(self, folder: str, turns: Turns, arm: Arm, what: str) -> tuple[list[Trial], str | None]:
-        """The answers to these turns and, where too many are missing, that they do not count yet."""
+    def _ask(self, folder: str, turns: Turns, arm: Arm, what: str) -> list[Trial]:
+        """The answers to these turns. Raises `_TooFewAnswers` where too many are missing."""
         trials = ask_with_skill(
             self._prepared.evaluation,
             turns,
-            self._folder(folder),
+            run_folder_at(self._run / folder),
             client=self._client,
             arm=arm,
             progress=CountedAnswers(self._progress, len(turns), what=what),
         )
-        missing = len(turns) - len(trials)
-        if missing <= MOST_MISSING * len(turns):
-            return trials, None
-        return trials, (
-            f"{what}: does not count yet; {missing} of {count(len(turns), 'answer')} are missing, because they errored "
-            "or a cap was reached; the next call asks for these alone"
-        )
+        if (missing := len(turns) - len(trials)) > MOST_MISSING * len(turns):
+            raise _TooFewAnswers(
+                f"{what}: does not count yet; {missing} of {count(len(turns), 'answer')} are missing, because they "
+                "errored or a cap was reached; the next call asks for these alone"
+            )
+        return trials
 
     def _turns(self, repeats: int) -> Turns:
         return [(case.id, repeat) for repeat in range(1, repeats + 1) for case in self._watch.doubtful]
 
-    def part(self) -> DriftResult:
+    def _part(self) -> DriftResult:
         """Buy the next part of the history, and what is missing of earlier ones."""
-        watch, kept = self._watch, self._folder("history").trials.path
+        watch, kept = self._watch, run_folder_at(self._run / "history").trials.path
         if watch.bought and watch.bought[-1] >= self._today:
-            return self.result("history", watch)
+            return self.result("history")
         if watch.bought and not kept.exists():
             hint = f"restore the run folder; or remove {self._prepared.path} and buy a new history with --start"
             raise EngineError(f"{kept}: the answers of the history are gone", hint=hint)
         due = watch.answers // watch.parts * (len(watch.bought) + 1)
         for repeats in dict.fromkeys((min(2, due), due)):  # copies are refused before more than two are bought
-            skilled, problem = self._ask("history", self._turns(repeats), self._measured, "history, with the skill")
-            if problem is not None:
-                return self.result("history", watch, unfinished=problem)
-            if copies := _are_copies(skilled):
-                self._require_no_temperature()
-        beside = min(BESIDE, due)
-        plain, problem = self._ask("history", self._turns(beside), self._against, "history, without the skill")
-        if problem is not None:
-            return self.result("history", watch, unfinished=problem)
-        watch = replace(watch, bought=(*watch.bought, self._today), cases=_with_history(watch.cases, skilled, plain))
+            skilled = self._ask("history", self._turns(repeats), self._measured, "history, with the skill")
+            both = pair_trials(skilled, arm=self._measured, against=self._measured)  # each answer beside itself
+            if (copies := are_copies(both.pairs)) and watch.terms.get("temperature") != 0:
+                raise UsageError(
+                    f"{watch.name}: the answers to each case are copies of one another, so a history of them is worth "
+                    "one answer, and a cache would hide every change",
+                    hint="ask a server that does not cache; or set UPSKILL_TEMPERATURE=0 and start again: then nights "
+                    "are compared case by case",
+                )
+        plain = self._ask("history", self._turns(min(BESIDE, due)), self._against, "history, without the skill")
+        given, without = _by_case(skilled), _by_case(plain)
+        cases = tuple(
+            replace(one, skilled=given.get(one.id, NO_ANSWERS), plain=without.get(one.id, NO_ANSWERS))
+            for one in watch.cases
+        )
+        watch = replace(watch, bought=(*watch.bought, self._today), cases=cases)
         if len(watch.bought) < watch.parts:
-            return self.result("history", self.kept(watch))
-        if few := [case.id for case in watch.cases if case.answers < FEWEST_ANSWERS or not case.baseline_answers]:
+            return self.result("history", watch)
+        few = [one.id for one in cases if one.skilled.answers < FEWEST_ANSWERS or not one.plain.answers]
+        if few:
             raise EngineError(
                 f"{watch.name}: {count(len(few), 'case')} got too few answers: {', '.join(few[:5])}",
                 hint="type the same command to ask for them again; `upskill cases check` shows checks that crash",
             )
         if copies:
-            return self.result("history", self.kept(replace(watch, mode="case by case")))
+            return self.result("history", replace(watch, mode="case by case"))
         self._progress.step("simulating years without a change", 0, None)
         limit = chart.alarm_limit(watch.expected, seed=watch.run)
-        return self.result("history", self.kept(replace(watch, mode="rates", limit=limit)))
+        return self.result("history", replace(watch, mode="rates", limit=limit))
 
-    def _require_no_temperature(self) -> None:
-        if self._watch.terms.get("temperature") != 0:
-            raise UsageError(
-                f"{self._watch.name}: the answers to each case are copies of one another, so a history of them is "
-                "worth one answer, and a cache would hide every change",
-                hint="ask a server that does not cache; or set UPSKILL_TEMPERATURE=0 and start again: then nights are "
-                "compared case by case",
-            )
-
-    def night(self) -> DriftResult:
+    def _night(self) -> DriftResult:
         """Ask the answers of a night, and move the chart."""
         watch = self._watch
         by_rate = watch.mode == "rates"
         nightly = NIGHTLY if by_rate else min(NIGHTLY, len(watch.cases))
         asked = chart.rotation(len(watch.cases), first=len(watch.nights) * nightly, answers=nightly)
         turns = [(watch.cases[place].id, watch.answers + 1 + nth) for place, nth in asked]
-        trials, problem = self._ask("nights", turns, self._measured, f"night {len(watch.nights) + 1}")
-        if problem is not None:
-            return self.result("watching", watch, unfinished=problem)
-        expected = watch.expected.rates if by_rate else [one.passed / one.answers for one in watch.counts]
-        rates = dict(zip((case.id for case in watch.cases), expected, strict=True))
+        trials = self._ask("nights", turns, self._measured, f"night {len(watch.nights) + 1}")
+        rates = watch.rates
         night = Night(
             date=self._today,
-            passed=tuple(trial.case_id for trial in trials if _passed(trial)),
-            failed=tuple(trial.case_id for trial in trials if not _passed(trial)),
+            passed=tuple(trial.case_id for trial in trials if trial.passed),
+            failed=tuple(trial.case_id for trial in trials if not trial.passed),
             expected=math.fsum(rates[trial.case_id] for trial in trials),
-            level=chart.raised(watch.level, [(rates[one.case_id], _passed(one)) for one in trials]) if by_rate else 0.0,
+            level=chart.raised(watch.level, [(rates[one.case_id], one.passed) for one in trials]) if by_rate else 0.0,
         )
         watch = replace(watch, nights=(*watch.nights, night))
-        changed = () if by_rate else _changed(watch)
+        changed = () if by_rate else watch.changed_for_good
         if not changed and (watch.limit is None or night.level <= watch.limit):
-            return self.result("night", self.kept(watch))
-        alarm = Alarm(
-            date=self._today,
-            night=len(watch.nights),
-            level=night.level,
-            limit=watch.limit,
-            since=watch.since_rise[0].date if by_rate else self._today,
-            cases=changed,
-        )
+            return self.result("night", watch)
         # On disk before anything is asked: an alarm survives whatever ends its attribution.
-        self.kept(replace(watch, alarm=alarm))
-        return self.attributed()
+        alarm = Alarm(cases=changed)
+        return self._attributed(self.result("alarm", replace(watch, alarm=alarm)).watch, alarm)
 
-    def attributed(self) -> DriftResult:
+    def _attributed(self, watch: Watch, alarm: Alarm) -> DriftResult:
         """The alarm with what it comes from; asks only for what is missing of that."""
-        watch, alarm = self._watch, self._watch.alarm
-        if alarm is None or alarm.attribution is not None:
-            return self.result("alarm", watch)
+        if alarm.attribution is not None:
+            return self.result("alarm")
         fresh: dict[Arm, list[Trial]] = {}
         for repeats in range(1, (BESIDE if watch.mode == "rates" else 1) + 1):
             for arm, words in ((self._against, "without"), (self._measured, "with")):
                 what = f"what the alarm comes from, {words} the skill"
-                fresh[arm], problem = self._ask(f"alarm-{len(watch.past) + 1}", self._turns(repeats), arm, what)
-                if problem is None and len(_by_case(fresh[arm])) < len(watch.doubtful):
-                    problem = f"{what}: a case has no answer yet; the next call asks for it"
-                if problem is not None:
-                    return self.result("alarm", watch, unfinished=problem)
+                fresh[arm] = self._ask(f"alarm-{len(watch.nights)}", self._turns(repeats), arm, what)
+                if len(_by_case(fresh[arm])) < len(watch.doubtful):
+                    raise _TooFewAnswers(f"{what}: a case has no answer yet; the next call asks for it")
         found = self._attribution(fresh[self._measured], fresh[self._against], alarm)
-        return self.result("alarm", self.kept(replace(watch, alarm=replace(alarm, attribution=found))))
+        return self.result("alarm", replace(watch, alarm=replace(alarm, attribution=found)))
 
     def _attribution(self, skilled: list[Trial], plain: list[Trial], alarm: Alarm) -> Attribution:
         watch, nights = self._watch, max(1, len(self._watch.bought))
         cases = watch.doubtful
         now, now_plain = ([counts[one.id] for one in cases] for counts in (_by_case(skilled), _by_case(plain)))
-        history = [CaseCount(passed=one.passed, answers=one.answers) for one in cases]
-        before = [CaseCount(passed=one.baseline_passed, answers=one.baseline_answers) for one in cases]
-        given = chart.change_between(history, now, nights=nights)
-        without = chart.change_between(before, now_plain, nights=min(nights, BESIDE))
+        given = chart.change_between([one.skilled for one in cases], now, nights=nights)
+        without = chart.change_between([one.plain for one in cases], now_plain, nights=min(nights, BESIDE))
         pairing = pair_trials([*skilled, *plain], arm=self._measured, against=self._against)
         lift, (graded, now_fail, now_pass) = these_cases(pairing.tallies), self._graded_again()
         # A model that fell takes the same share of both arms.
@@ -440,12 +439,12 @@ class _Call:
             sure = without.interval.low > predicted
         passed = Counter(one for night in watch.since_rise for one in night.passed)
         asked = Counter(one for night in watch.since_rise for one in night.asked)
-        expected = {case.id: rate for case, rate in zip(watch.cases, watch.expected.rates, strict=True)}
+        rates = watch.rates
         changed = [
-            (case.id, expected[case.id] > 0.5)
+            (case.id, rates[case.id] > 0.5)
             for case, one in zip(cases, now, strict=True)
             for recent in (CaseCount(passed=one.passed + passed[case.id], answers=one.answers + asked[case.id]),)
-            if case.id in alarm.cases or chart.changed_side(expected[case.id], recent)
+            if case.id in alarm.cases or chart.changed_side(rates[case.id], recent)
         ]
         return Attribution(
             cause=cause,
@@ -459,7 +458,7 @@ class _Call:
             now_pass=now_pass,
             fell=tuple(sorted(one for one, passed_before in changed if passed_before)),
             rose=tuple(sorted(one for one, passed_before in changed if not passed_before)),
-            other_model=self._serves_another(watch),
+            other_model=self._serves_another,
         )
 
     def _graded_again(self) -> tuple[int, int, int]:
@@ -468,7 +467,7 @@ class _Call:
         cases = {case.id: case for case in experiment.plan.cases}
         with TemporaryDirectory() as scratch:
             context = grading_context(experiment.sandbox, Path(scratch))
-            for trial in self._folder("history").trials.read():
+            for trial in run_folder_at(self._run / "history").trials.read():
                 if not isinstance(trial.outcome, Scored) or trial.case_id not in cases:
                     continue
                 try:
@@ -480,49 +479,8 @@ class _Call:
         return ends.total(), ends[True, False], ends[False, True]
 
 
-def _passed(trial: Trial) -> bool:
-    return isinstance(trial.outcome, Scored) and trial.outcome.passed
-
-
 def _by_case(trials: Iterable[Trial]) -> dict[str, CaseCount]:
     ends: dict[str, list[bool]] = {}
     for trial in trials:
-        ends.setdefault(trial.case_id, []).append(_passed(trial))
+        ends.setdefault(trial.case_id, []).append(trial.passed)
     return {one: CaseCount(passed=sum(passed), answers=len(passed)) for one, passed in ends.items()}
-
-
-def _with_history(
-    cases: Iterable[WatchedCase], skilled: Iterable[Trial], plain: Iterable[Trial]
-) -> tuple[WatchedCase, ...]:
-    given, without, none = _by_case(skilled), _by_case(plain), CaseCount(passed=0, answers=0)
-    return tuple(
-        replace(case, passed=a.passed, answers=a.answers, baseline_passed=b.passed, baseline_answers=b.answers)
-        for case in cases
-        for a, b in ((given.get(case.id, none), without.get(case.id, none)),)
-    )
-
-
-def _are_copies(trials: Iterable[Trial]) -> bool:
-    return are_copies(
-        [
-            Pair(
-                case_id=one.case_id,
-                repeat=one.repeat,
-                passed=True,
-                passed_against=True,
-                answers=(one.answer_digest, ""),
-            )
-            for one in trials
-        ]
-    )
-
-
-def _changed(watch: Watch) -> tuple[str, ...]:
-    """The cases that have changed side for good, compared one by one."""
-    nights: dict[str, list[bool]] = {case.id: [] for case in watch.cases}
-    for night in watch.counted:
-        for ids, passed in ((night.passed, True), (night.failed, False)):
-            for one in ids:
-                nights[one].append(passed)
-    both = zip(watch.cases, watch.counts, strict=True)
-    return tuple(case.id for case, history in both if chart.changed_for_good(history, nights[case.id]))

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from upskill.core.nouns import Evaluation
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.text import count, points, points_range
 from upskill.drift import chart
 from upskill.drift.chart import Change
-from upskill.drift.replaced import MARGIN, Replacement
+from upskill.drift.replaced import MARGIN, need_after, tokens_saved
 from upskill.drift.state import Alarm, Attribution, Night, Watch
 from upskill.drift.watch import DriftResult
 from upskill.report.json_report import evaluation_json
@@ -19,6 +20,7 @@ MOST_CASES_SHOWN = 8
 NOTICED = 0.20
 LATE = 14
 """Nights after which a fall of so much is noticed late."""
+_TOMORROW = "next: type the same command without --start tomorrow, and every night from then on"
 
 
 def result_lines(result: DriftResult) -> list[str]:
@@ -31,16 +33,19 @@ def result_lines(result: DriftResult) -> list[str]:
     if result.unfinished:
         return [f"{watch.name}: NOT MEASURED today", *(f"  {note}" for note in result.notes)]
     if watch.mode is None:
-        left = count(watch.parts - len(watch.bought), "more night")
-        return [f"{watch.name}: {len(watch.bought)} of {watch.parts} nights of the history are bought; {left} to go"]
+        bought, left = len(watch.bought), watch.parts - len(watch.bought)
+        return [
+            f"{watch.name}: night {bought} of {watch.parts} of the history is bought, {left} to go",
+            f"  {_TOMORROW}",
+        ]
     if result.event == "history" or not watch.nights:
-        rate = sum(case.passed / case.answers for case in watch.cases) / len(watch.cases)
+        rate = sum(one.skilled.passed / one.skilled.answers for one in watch.cases) / len(watch.cases)
         how = "nights are compared case by case" if watch.limit is None else f"alarm limit {watch.limit:.1f}"
-        answers = count(sum(case.answers for case in watch.cases), "answer")
+        answers = count(sum(one.skilled.answers for one in watch.cases), "answer")
         return [
             f"{watch.name}: the history is complete, {percent(rate)} of {answers} pass; {how}",
             *([] if watch.limit is None else [f"  {_delay(watch.limit)}"]),
-            "  the first night is tomorrow: type the same command without --start, every night",
+            f"  {_TOMORROW}",
         ]
     where = "" if watch.limit is None else f" (chart {watch.level:.1f}, limit {watch.limit:.1f})"
     done = " was asked already" if result.event == "watching" else ""
@@ -63,9 +68,10 @@ def _alarm_lines(watch: Watch, alarm: Alarm) -> Iterator[str]:
     why = (
         f"{count(len(alarm.cases), 'case')} on the other side {chart.CHANGED_NIGHTS} nights in a row; asked again alone"
     )
-    if alarm.limit is not None:
-        why = f"chart {alarm.level:.1f}, limit {alarm.limit:.1f}, rising since {alarm.since}"
-    yield f"  night {alarm.night}, {alarm.date}: {_passed(watch.nights[alarm.night - 1])}; {why}"
+    if watch.limit is not None:
+        why = f"chart {watch.level:.1f}, limit {watch.limit:.1f}, rising since {watch.since_rise[0].date}"
+    night = watch.nights[-1]
+    yield f"  night {len(watch.nights)}, {night.date}: {_passed(night)}; {why}"
     if found is None:
         yield from _prompts("changed side", watch, alarm.cases)
         return
@@ -90,6 +96,8 @@ def cause_words(found: Attribution) -> str:
         return "fewer answers pass, and the server describes another model than in the history"
     if found.cause == "undecided":
         return "fewer answers pass; those without the skill do not tell whether the model changed"
+    if found.cause == "not confirmed" and found.skilled.interval.low > 0:
+        return "more answers pass than in the history"
     if found.cause == "not confirmed":
         return "not confirmed by fresh answers"
     return found.cause if found.sure else f"probably {found.cause}"
@@ -107,15 +115,16 @@ def _prompts(words: str, watch: Watch, ids: Sequence[str]) -> Iterator[str]:
         yield f"  {words}: {len(ids) - MOST_CASES_SHOWN} more"
 
 
-def replacement_lines(found: Replacement) -> list[str]:
+def replacement_lines(old: str, found: Evaluation) -> list[str]:
     """What is concluded of a skill on the model that replaces another."""
-    (report,) = found.evaluation.students
-    lines = [f"{found.evaluation.skill.name}, {found.new} instead of {found.old}: {found.need}", f"  {report.sentence}"]
-    if found.need == "no longer needed" and report.lifts[0].cases_like_these is not None:
+    (report,) = found.students
+    need, saved = need_after(found), tokens_saved(found)
+    lines = [f"{found.skill.name}, {report.student.name} instead of {old}: {need}", f"  {report.sentence}"]
+    if need == "no longer needed" and report.lifts[0].cases_like_these is not None:
         high = points(report.lifts[0].cases_like_these.high)
         lines.append(f"  the skill adds less than {100 * MARGIN:.0f} points: at most {high} (95% CI, new cases)")
-        if found.tokens_saved is not None:
-            lines.append(f"  tokens saved per call without it: {found.tokens_saved:,.0f}")
+        if saved is not None:
+            lines.append(f"  tokens saved per call without it: {saved:,.0f}")
     return lines
 
 
@@ -132,7 +141,11 @@ def result_json(result: DriftResult) -> dict[str, Json]:
     """One watch in the object of `--json`."""
     watch = result.watch
     night = watch.nights[-1] if watch.nights else None
-    alarm: dict[str, Json] | None = None if watch.alarm is None else asdict(watch.alarm)
+    alarm: dict[str, Json] | None = None
+    if watch.alarm is not None and night is not None:
+        since = (*watch.since_rise, night)[0].date
+        place = {"date": night.date, "night": len(watch.nights), "level": night.level, "limit": watch.limit}
+        alarm = {**place, "since": since, **asdict(watch.alarm)}
     return {
         "skill": watch.skill,
         "model": watch.student,
@@ -141,8 +154,8 @@ def result_json(result: DriftResult) -> dict[str, Json]:
         "mode": watch.mode,
         "history": {
             "cases": len(watch.cases),
-            "answers": sum(case.answers for case in watch.cases),
-            "passed": sum(case.passed for case in watch.cases),
+            "answers": sum(one.skilled.answers for one in watch.cases),
+            "passed": sum(one.skilled.passed for one in watch.cases),
             "nights": len(watch.bought),
             "of_nights": watch.parts,
         },
@@ -158,13 +171,14 @@ def result_json(result: DriftResult) -> dict[str, Json]:
     }
 
 
-def replacement_json(found: Replacement) -> dict[str, Json]:
+def replacement_json(old: str, found: Evaluation) -> dict[str, Json]:
     """One skill in the object of `--new-model --json`."""
+    (report,) = found.students
+    needed = {"need": need_after(found), "tokens_saved": tokens_saved(found)}
     return {
-        "skill": found.evaluation.skill.name,
-        "old": found.old,
-        "new": found.new,
-        "need": found.need,
-        "tokens_saved": found.tokens_saved,
-        "evaluation": evaluation_json(found.evaluation),
+        "skill": found.skill.name,
+        "old": old,
+        "new": report.student.name,
+        **needed,
+        "evaluation": evaluation_json(found),
     }

@@ -12,7 +12,6 @@ from upskill.errors import EXIT_DONE, EXIT_INTERRUPTED, UpskillError, UsageError
 from upskill.evaluation.output import glance_here, show_plan, show_result
 from upskill.terminal import options
 from upskill.terminal.output import (
-    ask_to_spend,
     print_json,
     print_lines,
     refuse_what_resume_ignores,
@@ -21,7 +20,6 @@ from upskill.terminal.output import (
 if TYPE_CHECKING:
     from upskill.core.nouns import Evaluation
     from upskill.core.nouns.evaluation import ComparedSkills, Required
-    from upskill.core.progress import PricedPlan, RunProgress
     from upskill.sandbox import Backend
 
 
@@ -138,7 +136,7 @@ def command(
     from upskill.evaluation.cases import has_cases
     from upskill.evaluation.evaluate import evaluate
     from upskill.evaluation.order import EvaluationOrder, opened_previous, read_compare
-    from upskill.evaluation.output import refuse_for_several, run_several, show_several, write_formats
+    from upskill.evaluation.output import agrees, refuse_for_several, run_several, show_several, write_formats
     from upskill.evaluation.prepare import prepare
     from upskill.evaluation.resume import TypedAgain
     from upskill.evaluation.resume import resume as resume_run
@@ -220,7 +218,7 @@ def command(
                     order,
                     settings=chosen,
                     progress=progress,
-                    confirm=lambda estimate: yes or _agrees(estimate, progress),
+                    confirm=lambda estimate: yes or agrees(estimate, progress),
                 )
     if compared is not None:
         return show_several(compared, require, files=written, as_json=as_json, verbose=verbose)
@@ -281,12 +279,3 @@ def _watched(paths: Sequence[Path]) -> int:
         watching(paths, once)
     except KeyboardInterrupt:
         return EXIT_DONE
-
-
-def _agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:
-    """Whether the person agrees to the price, who is shown the whole plan first."""
-    from upskill.terminal.progress import TrialProgress
-
-    if isinstance(progress, TrialProgress):
-        progress.show_plan()
-    return ask_to_spend(estimate)

@@ -215,7 +215,7 @@ def run_several(
     return evaluate_skills(
         planned,
         progress=progress,
-        confirm=lambda estimate: yes or _agrees(planned, estimate, progress),
+        confirm=lambda estimate: yes or _agrees_to_all(planned, estimate, progress),
     )
 
 
@@ -227,7 +227,16 @@ def _clear(progress: "RunProgress") -> None:
         progress.show(None)
 
 
-def _agrees(planned: "PlannedSkills", estimate: "PricedPlan", progress: "RunProgress") -> bool:
+def agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:
+    """Whether the person agrees to the price, who is shown the whole plan first."""
+    from upskill.terminal.progress import TrialProgress
+
+    if isinstance(progress, TrialProgress):
+        progress.show_plan()
+    return ask_to_spend(estimate)
+
+
+def _agrees_to_all(planned: "PlannedSkills", estimate: "PricedPlan", progress: "RunProgress") -> bool:
     """Whether the person agrees to the price of all, who is shown that of each first."""
     for line in plan_lines(planned):
         progress.note(line)

@@ -16,7 +16,7 @@ from upskill.core.cases.family import by_family, family_notes, with_merged_famil
 from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.cases.split import without_doubles
 from upskill.core.models import Ask
-from upskill.core.nouns import Case, Scored
+from upskill.core.nouns import Case
 from upskill.core.nouns.look import case_key
 from upskill.core.nouns.skill import RUN_FILE
 from upskill.core.nouns.text import count as counted
@@ -209,8 +209,7 @@ def _nothing_to_fix(state: Teaching, old: Draft, cases: Sequence[Case], measure:
     went_on = (state.folder.stage("learn-1").path / RUN_FILE).exists()
     if not learn or asked_for or went_on or inputs.settings.values.anyway:
         return None
-    outcomes = [trial.outcome for trial in measure.with_skill(OLD_VERSION, old, learn).trials]
-    passed = sum(isinstance(outcome, Scored) and outcome.passed for outcome in outcomes)
+    passed = sum(trial.passed for trial in measure.with_skill(OLD_VERSION, old, learn).trials)
     if passed < len(learn) * len(inputs.roles.students):
         return None
     every = "all " if len(learn) > 1 else ""

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 @options.students("A model that the text is to serve; may be repeated.")
 @options.BASE_URL
 @options.CASE_FILE
-@click.option("--explain", is_flag=True, help="Print what lines and sections are worth; cut nothing.")
-@click.option("--drop-untested", is_flag=True, help="Also cut lines that no practice case exercises.")
-@click.option("--per-model", is_flag=True, help="Write one text per model; SKILL.md stays as it is.")
-@options.harness(auto="without tools")
+@click.option("--explain", is_flag=True, help="Print what each line and section is worth; change no skill.")
+@click.option("--drop-untested", is_flag=True, help="Also cut lines that no practice case is about.")
+@click.option("--per-model", is_flag=True, help="Write one text per model to the run folder; SKILL.md stays.")
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
 @options.concurrency(per="model")
@@ -45,11 +44,13 @@ def command(
 ) -> int:
     """Find the lines of SKILL that answers need, and cut the others.
 
-    Versions of the skill are tried on at least 30 practice cases to find what each of them needs. SKILL.md is replaced
-    only if the slim text is non-inferior within 10 points on held-out cases. A line that no practice case is about is
-    untested and stays; `<!-- keep -->` pins a line. The same command again resumes a run that did not finish.
+    At least 30 practice cases are asked with versions of the skill that lack some lines. The shorter text then replaces
+    SKILL.md only if it is shown to lose less than 10 points on at least 30 held-out cases. A line that no practice case
+    is about stays; `<!-- keep -->` pins a line. Try --explain first: it changes nothing. The same command again resumes
+    a run that did not finish.
 
-    Exit codes: 0 done; 1 not shown to be non-inferior; 2 wrong usage; 3 failed or stopped; 130 interrupted.
+    Exit codes: 0 done; 1 a loss of 10 points is not excluded, so SKILL.md stays; 2 wrong usage; 3 failed or stopped;
+    130 interrupted.
     """
     from upskill.slim.picture import show_slimming, slim_json
     from upskill.slim.slim import SlimOrder, prepare_slim, slim

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.core.models import MeteredClient
-from upskill.core.nouns import Scored, Skill, Trial
-from upskill.core.progress import Progress, RunProgress
+from upskill.core.nouns import Skill
+from upskill.core.progress import CountedAnswers, Progress
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.statistics import FEWEST_CASES, Level
 from upskill.core.statistics.intervals import difference_like_these, unit_of
@@ -49,26 +49,9 @@ class Proof:
     """Of the slim text."""
 
 
-class CountedAnswers(RunProgress):
-    """Passes finished answers on as steps of one bar."""
-
-    def __init__(self, progress: Progress, what: str, most: int = 0) -> None:
-        self._progress, self._what = progress, f"{what}, answers"
-        self.done, self.most = 0, most
-        self.note = progress.note  # type: ignore[method-assign]
-
-    def trial_finished(self, trial: Trial) -> None:
-        self.done += isinstance(trial.outcome, Scored)
-        self._progress.step(self._what, self.done, max(self.most, self.done))
-
-
 def short_name(model: str) -> str:
     """The model as people read it, also where a script answers."""
     return names_by_model([model])[model]
-
-
-def passed(trial: Trial) -> bool:
-    return isinstance(trial.outcome, Scored) and trial.outcome.passed
 
 
 def prove(
@@ -86,7 +69,7 @@ def prove(
     """
     plan = part.experiment.plan
     (student,) = plan.students
-    counted = CountedAnswers(progress, f"proving with {short_name(student.name)}", 2 * ROUNDS * len(plan.cases))
+    counted = CountedAnswers(progress, 2 * ROUNDS * len(plan.cases), what=f"proving with {short_name(student.name)}")
     stored: list[tuple[str, int]] = []
     if part.experiment.served[student.name].is_known:
         wide = replace(part.experiment, plan=replace(plan, repeats=STORED_ROUNDS, design="fixed", turn_cap=None))
@@ -98,7 +81,7 @@ def prove(
     def ask(turns: Sequence[tuple[str, int]], into: Passes, texts: Mapping[str, Skill]) -> int:
         trials = ask_with_skill(part, turns, folder, client=client, texts=texts, progress=counted) if turns else []
         for trial in trials:
-            into[trial.case_id].append(passed(trial))
+            into[trial.case_id].append(trial.passed)
         return len(trials)
 
     slim: Passes = defaultdict(list)

@@ -158,10 +158,6 @@ class LineFinding:
     def is_needed(self) -> bool:
         return self.weight > NEEDED
 
-    @property
-    def is_tested(self) -> bool:
-        return bool(self.tested_by)
-
 
 def find_lines(searches: Sequence[CaseSearch], subjects: Mapping[str, int]) -> list[LineFinding]:
     """What was found of each line. `subjects`: by the id of a case, the lines on its subject, as bits."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 from upskill.atomic_file import write_atomically
@@ -19,7 +20,7 @@ from upskill.core.models import MeteredClient
 from upskill.core.nouns import Case, Purchase, Skill, digest_of, estimate_tokens, harness_info
 from upskill.core.nouns.skill import SKILL_FILE, SLIM_FILE
 from upskill.core.nouns.text import count
-from upskill.core.progress import SILENT, PricedPlan, Progress
+from upskill.core.progress import SILENT, CountedAnswers, PricedPlan, Progress
 from upskill.core.runs.own_runs import is_own_run, seal_of, settings_record
 from upskill.core.runs.records import keep_text, now
 from upskill.core.runs.run_folders import new_folder, only_one_in, require_plain_folder, run_folder_at
@@ -36,7 +37,7 @@ from upskill.evaluation.estimate import Estimate, client_for, estimate_plan, pur
 from upskill.evaluation.evaluate import ask_with_skill, relative, versions
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import ChosenCases, PreparedEvaluation, choose_harness, prepare, students_named
-from upskill.slim.proof import ROUNDS, CountedAnswers, Proof, Stopped, passed, prove, short_name
+from upskill.slim.proof import ROUNDS, Proof, Stopped, prove, short_name
 from upskill.slim.search import MOST_CALLS, CaseSearch, find_lines, rates, weigh_together
 from upskill.slim.units import Document, subjects_of
 
@@ -217,62 +218,73 @@ def prepare_slim(
     case_file = find_cases(order.skill, order.case_file, judge=settings.values.judge is not None)
     if case_file is None:
         raise UsageError(f"{skill.name}: there are no cases", hint="name a case file with -t FILE")
+    _require_enough(case_file.cases, order, case_file.path)
     practice = practice_cases(case_file.cases)
     proving = without_practised(tuple(case for case in case_file.cases if case.use == "held-out"))
     once = without_copies((*practice.cases, *proving.cases))  # a copy of a practice case proves nothing
-    counted = [tuple(case for case in once.cases if case.use == use) for use in ("learn", "held-out")]
-    fewest = (FEWEST_PRACTICE, FEWEST_CASES if order.explain else FEWEST_HELD_OUT)
-    _require_enough([len(some) for some in counted], fewest, case_file.path)
     harness = choose_harness(settings.values.harness, once.cases)
     if harness_info(harness).with_tools:
         raise UsageError(
             f"slim asks models by chat, and these cases or settings ask for the harness {harness}",
-            hint="add --harness chat if the cases can be answered in text",
+            hint="set UPSKILL_HARNESS=chat if the cases can be answered in text",
         )
     asked = EvaluationOrder(skill=order.skill, case_file=order.case_file, repeats=MOST_CALLS, baseline=False)
-    parts: tuple[list[PreparedEvaluation], list[PreparedEvaluation]] = ([], [])
+    prepared: list[PreparedEvaluation] = []
     for model in students_named(settings.values):
-        for part, some in zip(parts, counted, strict=True):
-            prepared = prepare(
-                asked,
-                replace(settings.values, models=(model,), harness=harness),
-                chosen=ChosenCases(cases=some, path=case_file.path, arms=("with_skill",)),
-                known=part[0].qualifications if part else (),
-                unchosen=settings.unchosen,
-                progress=progress,
-                announce=announce if part is parts[0] else lambda _: None,
-                needs_keys=needs_keys,
-            )
-            part.append(prepared)
-    cases = [part[0].experiment.plan.cases for part in parts]
-    _require_enough([len(some) for some in cases], fewest, case_file.path)
-    notes = [*practice.notes, *proving.notes, *once.notes, *parts[0][0].notes]
-    records = [*_records(settings, skill)]
-    if earlier := _proven_before(records, _held_out_digest(cases[1])):
-        notes.append(f"{count(earlier, 'earlier proof')} on these held-out cases: this one asks for more")
-    prices = [_priced(one, MOST_CALLS) for one in parts[0]]
-    prices += [_priced(one, 2 * ROUNDS) for one in parts[1] if not order.explain]
+        one = prepare(
+            asked,
+            replace(settings.values, models=(model,), harness=harness),
+            chosen=ChosenCases(cases=once.cases, path=case_file.path, arms=("with_skill",)),
+            known=prepared[0].qualifications if prepared else (),
+            unchosen=settings.unchosen,
+            progress=progress,
+            announce=announce,
+            needs_keys=needs_keys,
+        )
+        prepared.append(one)
+    practised, held_out = ([_with_cases(one, use) for one in prepared] for use in ("learn", "held-out"))
+    cases = [one.experiment.plan.cases for one in (practised[0], held_out[0])]
+    _require_enough((*cases[0], *cases[1]), order, case_file.path)
+    earlier = _proven_before(settings, skill, _held_out_digest(cases[1]))
+    proofs = f"{count(earlier, 'earlier proof')} on these held-out cases: this one asks for more, and losses add up"
+    notes = [*practice.notes, *proving.notes, *once.notes, *prepared[0].notes, *([proofs] if earlier else ())]
+    prices = [_priced(one, MOST_CALLS) for one in practised]
+    prices += [_priced(one, 2 * ROUNDS) for one in held_out if not order.explain]
     return PreparedSlim(
         order=order,
         skill=skill,
         head=head,
         document=document,
         subjects=subjects_of(cases[0], [document.units[number] for number in document.cuttable]),
-        practice=tuple(parts[0]),
-        held_out=tuple(parts[1]),
+        practice=tuple(practised),
+        held_out=tuple(held_out),
         estimate=Estimate.total(prices, most_minutes=settings.values.max_time_minutes),
-        notes=tuple(dict.fromkeys([*notes, *_slimmed_before(records, text)])),
+        notes=tuple(dict.fromkeys(notes)),
         earlier=earlier,
     )
 
 
-def _require_enough(have: Sequence[int], fewest: Sequence[int], path: Path) -> None:
-    for number, least, kind in zip(have, fewest, ("practice", "held-out"), strict=True):
-        if number < least:
-            raise UsageError(
-                f"{path}: has {count(number, f'{kind} case')}; slim needs {least}, {least - number} more",
-                hint="write more cases, then split them once: upskill cases split SKILL --practice 1/2",
-            )
+def _require_enough(cases: Sequence[Case], order: SlimOrder, path: Path) -> None:
+    have = Counter(case.use for case in cases)
+    practice, held_out = have["learn"], have["held-out"]
+    least = FEWEST_CASES if order.explain else FEWEST_HELD_OUT
+    missing = [
+        count(number, f"more {kind} case")
+        for kind, number in (("practice", FEWEST_PRACTICE - practice), ("held-out", least - held_out))
+        if number > 0
+    ]
+    if missing:
+        raise UsageError(
+            f"{path}: has {practice} practice and {held_out} held-out cases; slim needs {' and '.join(missing)}",
+            hint=f"write them, then split all once: `upskill cases split {quote(str(order.skill))} --practice 1/2`",
+        )
+
+
+def _with_cases(prepared: PreparedEvaluation, use: str) -> PreparedEvaluation:
+    """What asks a model the cases of one use."""
+    experiment = prepared.experiment
+    cases = tuple(case for case in experiment.plan.cases if case.use == use)
+    return replace(prepared, experiment=replace(experiment, plan=replace(experiment.plan, cases=cases)))
 
 
 def _held_out_digest(cases: Sequence[Case]) -> str:
@@ -296,19 +308,16 @@ def _records(settings: ResolvedSettings, skill: Skill) -> Iterator[tuple[Path, d
                 yield folder, record
 
 
-def _slimmed_before(records: Sequence[tuple[Path, dict[str, Any]]], text: str) -> Iterator[str]:
-    for folder, record in records:
-        results = record.get("results")
-        if isinstance(results, dict) and results.get("text_after") == digest_of([text]):
-            yield f"slimmed before, in {folder}: each slimming may lose up to 10 points, and losses add up"
-            return
-
-
-def _proven_before(records: Sequence[tuple[Path, dict[str, Any]]], held_out: str) -> int:
+def _proven_before(settings: ResolvedSettings, skill: Skill, held_out: str) -> int:
     """How many earlier slimmings were put to the test on these held-out cases, whatever the text was."""
-    finished = [record for _, record in records if record.get("status") == "finished"]
-    same = [record.get("results") for record in finished if record.get("held_out") == held_out]
-    return sum(isinstance(found, dict) and any(text.get("proofs") for text in found.get("texts", ())) for found in same)
+    proven = 0
+    for _, record in _records(settings, skill):
+        # One that was killed before it said that it is finished may have replaced the skill.
+        ended = record.get("status") == "finished" or record.get("skill_digest") != skill.digest
+        results = record.get("results")
+        if ended and record.get("held_out") == held_out and isinstance(results, dict):
+            proven += any(text.get("proofs") for text in results.get("texts", ()))
+    return proven
 
 
 def slim(
@@ -329,21 +338,18 @@ def slim(
     folder, record = _open_run(prepared, settings, progress)
     with only_one_in(folder):
         status = "failed"
-        known: dict[str, Any] = {}
         try:
             write_text(folder / FULL_FILE, prepared.text(prepared.everything))
             result = _Slimming(prepared, folder, client_for(prepared.practice[0].settings), progress).run()
             if result.verdict == "replaced":
-                # Known before it is done: a kill must not hide that this text was slimmed.
-                text = prepared.head + result.texts[0].body
-                known["text_after"] = digest_of([text])
-                _keep(folder, {**record, "results": {**slim_json(result), **known}})
-                after = _replace(prepared, text)
+                # Known before it is done: a kill must not hide that the cases have proven a text.
+                _keep(folder, {**record, "results": slim_json(result)})
+                after = _replace(prepared, prepared.head + result.texts[0].body)
                 result = replace(
                     result, digest_after=after, verdict="changed meanwhile" if after is None else "replaced"
                 )
             write_text(folder / "slim.html", slim_page(result))
-            record["results"] = {**slim_json(result), **known}
+            record["results"] = slim_json(result)
             status = {"stopped": "interrupted", "explained": "explained"}.get(result.verdict, "finished")
             return result
         except KeyboardInterrupt:
@@ -440,11 +446,12 @@ class _Slimming:
         part, document = self._prepared.practice[place], self._prepared.document
         folder = run_folder_at(self._folder / "trials" / f"practice-{place + 1}")
         searches += [CaseSearch(case.id, len(document.cuttable)) for case in part.experiment.plan.cases]
-        counted = CountedAnswers(self._progress, f"searching with {short_name(self._prepared.models[place])}")
+        what = f"searching with {short_name(self._prepared.models[place])}"
+        counted = CountedAnswers(self._progress, MOST_CALLS * len(searches), what=what)
         misses: Counter[str] = Counter()
         while open_ := weigh_together(searches):
             asked = {search.case_id: (search, search.next_version()) for search in open_}
-            counted.most = sum(len(search.asked) if search.is_over else MOST_CALLS for search in searches)
+            counted.total = sum(len(search.asked) if search.is_over else MOST_CALLS for search in searches)
             bodies = {case_id: document.text(version) for case_id, (_, version) in asked.items()}
             trials = ask_with_skill(
                 part,
@@ -458,7 +465,7 @@ class _Slimming:
                 raise Stopped
             for trial in trials:
                 search, version = asked.pop(trial.case_id)
-                search.add(version, passed(trial))
+                search.add(version, trial.passed)
             misses.update(asked.keys())
             for case_id, (search, _) in asked.items():
                 search.set_aside = misses[case_id] >= _MOST_MISSES

@@ -2,28 +2,24 @@
 a list with what is nested in it, a row of a table, a code block. What is left is valid Markdown in the author's words.
 
 A heading and the head of a table stay as long as anything below them does; lines across the page and definitions of
-links always stay. Knows no models. docs/explanation/decisions.md says why no Markdown parser does this.
+links always stay. Knows no models.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
+
+from markdown_it import MarkdownIt
 
 from upskill.core.nouns import Case
 from upskill.core.nouns.text import canonical_json
-from upskill.core.skills.markdown import fence_after
 
 Kind = Literal["heading", "text", "item", "table head", "row", "code", "comment", "rule", "definition"]
 _STRUCTURE = ("heading", "table head", "rule", "definition")
 _PIN = re.compile(r"<!--\s*keep\b[^>]*-->", re.IGNORECASE)
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
-_ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
-_DELIMITERS = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:")
 _TAG = re.compile(r" {0,3}<([A-Za-z][\w-]*)")
 _INDENTED = ("    ", "\t")
@@ -120,27 +116,65 @@ def _placed(units: Iterable[Unit]) -> Iterator[Unit]:
         yield unit
 
 
+_KINDS: Mapping[tuple[int, str], Kind] = {
+    (0, "heading_open"): "heading",
+    (0, "hr"): "rule",
+    (0, "fence"): "code",
+    (0, "code_block"): "code",
+    (0, "html_block"): "text",
+    (0, "paragraph_open"): "text",
+    (0, "blockquote_open"): "text",
+    (1, "list_item_open"): "item",
+    (1, "thead_open"): "table head",
+    (2, "tr_open"): "row",
+}
+"""Of the parser's tokens, by the level they are at: what is nested deeper goes with what it is in."""
+
+
 def _read(lines: Sequence[str]) -> Iterator[Unit]:
-    at, group, last = 0, 0, ""
-    while at < len(lines):
-        if not lines[at].strip():
-            at += 1
+    links: dict[str, Any] = {}
+    tokens = MarkdownIt().enable("table").parse("\n".join(lines), links)
+    definitions = (*links.get("references", {}).values(), *links.get("duplicate_refs", ()))
+    found = [Unit(kind="definition", first=one["map"][0], end=one["map"][1], text="") for one in definitions]
+    group = 0
+    for token in tokens:
+        kind = _KINDS.get((token.level, token.type))
+        if kind is not None and token.map is not None:
+            level = int(token.tag[1]) if kind == "heading" else 0
+            grouped = group if kind in ("item", "table head", "row") else -1
+            found.append(Unit(kind=kind, first=token.map[0], end=token.map[1], text="", level=level, group=grouped))
+        group += token.level == 0
+    units: list[Unit] = []
+    for unit in sorted(found, key=lambda one: one.first):
+        after = units[-1].end if units else 0
+        if unit.first < after:  # the row of a table head, or inside of a tag
             continue
-        kind, end, level = _block(lines, at)
-        if kind == "text" and end > at + 1 and all(map(_is_sentence, lines[at:end])):
-            group += 1
-            for row in range(at, end):
-                yield Unit(kind=kind, first=row, end=row + 1, text=lines[row], group=group)
-            at, last = end, kind
-            continue
-        group += (kind == "item" and last != "item") or kind == "table head"
-        grouped = group if kind in ("item", "table head") else -1
-        yield Unit(kind=kind, first=at, end=end, text="\n".join(lines[at:end]), level=level, group=grouped)
-        if kind == "table head":
-            while end < len(lines) and lines[end].strip() and not _begins_block(lines, end):
-                yield Unit(kind="row", first=end, end=end + 1, text=lines[end], group=group)
-                end += 1
-        at, last = end, kind
+        if unit.kind == "code" and units and units[-1].kind == "text" and lines[unit.first].startswith(_INDENTED):
+            # Code that is only indented would become part of a list above, without its words.
+            unit = replace(units.pop(), end=unit.end)
+        units.append(_whole(unit, lines))
+    for unit in units:
+        group += 1
+        rows = range(unit.first, unit.end)
+        if unit.kind == "text" and len(rows) > 1 and all(_is_sentence(lines[row]) for row in rows):
+            yield from (replace(unit, first=row, end=row + 1, text=lines[row], group=group) for row in rows)
+        else:
+            yield replace(unit, text="\n".join(lines[unit.first : unit.end]))
+
+
+def _whole(unit: Unit, lines: Sequence[str]) -> Unit:
+    """The unit with what a parser leaves out of it, and without empty lines at its end."""
+    first, end, kind = unit.first, unit.end, unit.kind
+    if kind == "text" and lines[first].lstrip().startswith("<!--"):
+        kind = "comment"
+    elif kind == "text" and (tag := _TAG.match(lines[first])) is not None:
+        closed = _closed(lines, first, tag[1])
+        end = max(end, next((row for row in range(closed, len(lines)) if not lines[row].strip()), len(lines)))
+    elif kind == "table head":
+        end = first + 2
+    while not lines[end - 1].strip():
+        end -= 1
+    return replace(unit, kind=kind, end=end)
 
 
 def _is_sentence(line: str) -> bool:
@@ -148,44 +182,6 @@ def _is_sentence(line: str) -> bool:
     other = line.startswith(_INDENTED) or _DEFINITION.match(line) or _TAG.match(line)
     opened = any(line.count(mark) % 2 for mark in _PAIRS) or any(line.count(a) != line.count(b) for a, b in _BRACKETS)
     return not other and not opened and _SENTENCE_END.search(line) is not None
-
-
-def _block(lines: Sequence[str], at: int) -> tuple[Kind, int, int]:
-    """What begins here, the line after it, and the level of a heading."""
-    line = lines[at]
-    following = lines[at + 1] if at + 1 < len(lines) else ""
-    if fence_after(line, None) is not None:
-        return "code", _after_fence(lines, at), 0
-    if line.lstrip().startswith("<!--"):
-        return "comment", _first(lines, at, lambda one: "-->" in one) + 1, 0
-    if (heading := _HEADING.match(line)) is not None:
-        return "heading", at + 1, len(heading[1])
-    if _RULE.match(line):
-        return "rule", at + 1, 0
-    if _ITEM.match(line):
-        return "item", _after_item(lines, at), 0
-    if "|" in line and _DELIMITERS.match(following) and "-" in following:
-        return "table head", at + 2, 0
-    if _DEFINITION.match(line):
-        return "definition", _first(lines, at + 1, lambda one: not one.startswith(" ") or not one.strip()), 0
-    if (tag := _TAG.match(line)) is not None:
-        return "text", _first(lines, _closed(lines, at, tag[1]), lambda one: not one.strip()), 0
-    if line.startswith(_INDENTED):
-        return "code", _after_indented(lines, at), 0
-    row = at + 1
-    while row < len(lines) and lines[row].strip():
-        if (under := _UNDERLINE.match(lines[row])) is not None:
-            return "heading", row + 1, 1 if under[1][0] == "=" else 2
-        if _begins_block(lines, row):
-            return "text", row, 0
-        row += 1
-    # Code that is only indented would become part of a list above, without its words.
-    after = _first(lines, row, lambda one: bool(one.strip()))
-    return "text", _after_indented(lines, after) if "".join(lines[after : after + 1]).startswith(_INDENTED) else row, 0
-
-
-def _first(lines: Sequence[str], at: int, fits: Callable[[str], bool]) -> int:
-    return next((row for row in range(at, len(lines)) if fits(lines[row])), len(lines))
 
 
 def _closed(lines: Sequence[str], at: int, tag: str) -> int:
@@ -196,46 +192,6 @@ def _closed(lines: Sequence[str], at: int, tag: str) -> int:
         if opened <= 0:
             return row
     return at
-
-
-def _after_fence(lines: Sequence[str], at: int) -> int:
-    fence = fence_after(lines[at], None)
-    while fence is not None and (at := at + 1) < len(lines):
-        fence = fence_after(lines[at], fence)
-    return at + 1
-
-
-def _after_indented(lines: Sequence[str], at: int) -> int:
-    stop = _first(lines, at, lambda one: bool(one.strip()) and not one.startswith(_INDENTED))
-    return max(row + 1 for row in range(at, stop) if lines[row].strip())
-
-
-def _after_item(lines: Sequence[str], at: int) -> int:
-    """The end of an item: of lines that are indented more than its mark, and of lines that go on without a break."""
-    inside = _indent(lines[at]) + 2
-    fence = fence_after(lines[at], None)
-    end = row = at + 1
-    while row < len(lines):
-        line = lines[row]
-        goes_on = _indent(line) >= inside or (end == row and not _begins_block(lines, row))
-        if fence is None and line.strip() and not goes_on:
-            break
-        fence = fence_after(line, fence, most_indent=None)
-        row += 1
-        end = row if line.strip() else end
-    return end
-
-
-def _begins_block(lines: Sequence[str], row: int) -> bool:
-    line = lines[row]
-    starts = (_HEADING, _RULE, _ITEM)
-    quoted = line.lstrip().startswith(">") != lines[row - 1].lstrip().startswith(">")
-    is_block = fence_after(line, None) is not None or line.lstrip().startswith("<!--")
-    return quoted or is_block or any(start.match(line) for start in starts)
-
-
-def _indent(line: str) -> int:
-    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
 
 
 _WORD = re.compile(r"[^\W_](?:[\w./:+-]*[^\W_])?")

@@ -11,7 +11,7 @@ from typing import Any
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.core.progress import SILENT
 from upskill.core.settings import ResolvedSettings, resolve_settings
-from upskill.drift.watch import DriftOrder, DriftResult, prepare_watch, start, tonight
+from upskill.drift.watch import DriftOrder, DriftResult, Step, watch_skill
 
 CASES = 12
 ANSWERS = 5
@@ -95,18 +95,13 @@ class Watcher:
         return DriftOrder(skill=self.skill, model="any", **more)
 
     def start(self, *, settings: dict[str, Any] | None = None, **order: Any) -> DriftResult:
-        return start(
-            self.order(**{"answers": ANSWERS, **order}),
-            self.settings(**settings or {}),
-            clock=self.clock,
-            progress=SILENT,
-        )
+        return self.night("start", settings=settings, **{"answers": ANSWERS, **order})
 
-    def night(self, *, acknowledge: bool = False, settings: dict[str, Any] | None = None, **order: Any) -> DriftResult:
+    def night(self, step: Step = "night", *, settings: dict[str, Any] | None = None, **order: Any) -> DriftResult:
         """The call of today."""
-        chosen = self.settings(**settings or {})
-        prepared = prepare_watch(self.order(**order), chosen)
-        return tonight(prepared, chosen, clock=self.clock, progress=SILENT, acknowledge=acknowledge)
+        return watch_skill(
+            self.order(**order), self.settings(**settings or {}), clock=self.clock, progress=SILENT, step=step
+        )
 
     def nights(self, number: int) -> DriftResult:
         """The calls of so many days, until one has an alarm."""

@@ -67,7 +67,7 @@ def test_a_history_takes_five_nights_and_then_a_night_takes_twenty_answers(new: 
     assert complete.watch.mode == "rates"
     assert complete.watch.limit is not None
     assert new.asked == HISTORY
-    assert {case.answers for case in complete.watch.cases} == {ANSWERS}
+    assert {case.skilled.answers for case in complete.watch.cases} == {ANSWERS}
     assert new.night().event == "watching", "the first night is tomorrow"
     quiet = new.nights(3)
     assert (quiet.event, len(quiet.watch.nights), new.asked) == ("night", 3, HISTORY + 60)
@@ -84,8 +84,8 @@ def test_a_skill_that_stops_helping_is_noticed_and_its_cases_are_named(watcher: 
     assert result.event == "alarm"
     alarm = result.watch.alarm
     assert alarm is not None
-    assert alarm.limit is not None
-    assert alarm.level > alarm.limit
+    assert result.watch.limit is not None
+    assert result.watch.level > result.watch.limit
     found = alarm.attribution
     assert found is not None
     assert found.cause == "the skill helps less"
@@ -99,10 +99,10 @@ def test_a_skill_that_stops_helping_is_noticed_and_its_cases_are_named(watcher: 
     again = watcher.night()
     assert (again.event, again.bought.calls) == ("alarm", 0), "it stays, and nothing more is bought"
     watcher.day += 1
-    assert watcher.night(acknowledge=True).event == "acknowledged"
+    assert watcher.night("acknowledge").event == "acknowledged"
     going_on = watcher.night()
     assert going_on.event == "night"
-    assert len(going_on.watch.past) == 1
+    assert len(going_on.watch.counted) == 1, "the chart began again"
 
 
 def test_a_model_that_fell_is_told_from_a_skill(watcher: Watcher) -> None:

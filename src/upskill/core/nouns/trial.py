@@ -171,6 +171,11 @@ class Trial:
         """Which answer it is: that of a student to a case, in an arm and a repeat. Tries of one answer share it."""
         return self.student, self.case_id, self.arm, self.repeat
 
+    @property
+    def passed(self) -> bool:
+        """Whether its answer was scored, and passed."""
+        return isinstance(self.outcome, Scored) and self.outcome.passed
+
     def supersedes(self, earlier: "Trial | None") -> bool:
         """Whether it is shown instead of an earlier try: unless only that one was scored."""
         return earlier is None or isinstance(self.outcome, Scored) or not isinstance(earlier.outcome, Scored)

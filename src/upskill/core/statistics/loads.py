@@ -134,16 +134,16 @@ def tally_loads(
         tally = found.get(unit) or LoadTally(
             pairs=0, loaded=0, passed=0, passed_unloaded=0, passed_against=0, family=family
         )
-        loaded, passed, other = _was_loaded(trial), _passed(trial), forced.get(key)
+        loaded, passed, other = _was_loaded(trial), trial.passed, forced.get(key)
         found[unit] = replace(
             tally,
             pairs=tally.pairs + 1,
             loaded=tally.loaded + loaded,
             passed=tally.passed + passed,
             passed_unloaded=tally.passed_unloaded + (passed and not loaded),
-            passed_against=tally.passed_against + _passed(against[key]),
+            passed_against=tally.passed_against + against[key].passed,
             forced=tally.forced + (other is not None),
-            passed_forced=tally.passed_forced + (other is not None and _passed(other)),
+            passed_forced=tally.passed_forced + (other is not None and other.passed),
         )
     return tuple(found.values())
 
@@ -291,10 +291,6 @@ def _is_same_in_each_case(trials: Iterable[Trial]) -> bool:
 
 def _was_loaded(trial: Trial) -> bool:
     return trial.skill_use is not None and trial.skill_use.loaded
-
-
-def _passed(trial: Trial) -> bool:
-    return isinstance(trial.outcome, Scored) and trial.outcome.passed
 
 
 def _median_turn(trials: Iterable[Trial]) -> float | None:
