@@ -149,7 +149,7 @@ class Watch:
         return {case.id: rate for case, rate in zip(self.cases, expected, strict=True)}
 
     @property
-    def changed_for_good(self) -> tuple[str, ...]:
+    def changed_cases(self) -> tuple[str, ...]:
         """The cases that have changed side, compared one by one."""
         seen: dict[str, list[bool]] = {case.id: [] for case in self.cases}
         for night in self.counted:

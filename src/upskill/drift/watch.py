@@ -393,7 +393,7 @@ class _Call:
             level=chart.raised(watch.level, [(rates[one.case_id], one.passed) for one in trials]) if by_rate else 0.0,
         )
         watch = replace(watch, nights=(*watch.nights, night))
-        changed = () if by_rate else watch.changed_for_good
+        changed = () if by_rate else watch.changed_cases
         if not changed and (watch.limit is None or night.level <= watch.limit):
             return self.result("night", watch)
         # On disk before anything is asked: an alarm survives whatever ends its attribution.

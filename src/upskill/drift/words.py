@@ -144,7 +144,12 @@ def result_json(result: DriftResult) -> dict[str, Json]:
     alarm: dict[str, Json] | None = None
     if watch.alarm is not None and night is not None:
         since = (*watch.since_rise, night)[0].date
-        place = {"date": night.date, "night": len(watch.nights), "level": night.level, "limit": watch.limit}
+        place: dict[str, Json] = {
+            "date": night.date,
+            "night": len(watch.nights),
+            "level": night.level,
+            "limit": watch.limit,
+        }
         alarm = {**place, "since": since, **asdict(watch.alarm)}
     return {
         "skill": watch.skill,
@@ -174,7 +179,7 @@ def result_json(result: DriftResult) -> dict[str, Json]:
 def replacement_json(old: str, found: Evaluation) -> dict[str, Json]:
     """One skill in the object of `--new-model --json`."""
     (report,) = found.students
-    needed = {"need": need_after(found), "tokens_saved": tokens_saved(found)}
+    needed: dict[str, Json] = {"need": need_after(found), "tokens_saved": tokens_saved(found)}
     return {
         "skill": found.skill.name,
         "old": old,

@@ -76,7 +76,9 @@ def command(
     else:
         show_slimming(result, console())
         print_lines(f"saved in {result.run}: slim.html is the picture", err=True)
-        if result.texts and result.texts[0].file is not None:
+        if explain:
+            print_lines("next, cut from the same answers, and prove: the same command without --explain", err=True)
+        elif result.texts and result.texts[0].file is not None:
             run = quote(result.run)
             difference = f"diff {run}/SKILL.full.md {run}/{result.texts[0].file}"
             print_lines(f"next, see what was cut: {difference}", err=True, wrap=False)

@@ -21,9 +21,10 @@ _TONES: dict[State, str] = {"needed": "added", "needless": "place", "untested": 
 _MEANINGS: dict[State, str] = {
     "needed": "a practice case needs it",
     "needless": "practice cases on its subject do without it",
-    "untested": "no practice case is on its subject; it stays",
+    "untested": "no practice case is on its subject",
     "pinned": "the author keeps it",
 }
+_COLUMNS = "   line   how likely a case needs it state    text (- is cut)"
 _SENTENCES: dict[Verdict, str] = {
     "replaced": "SKILL.md was replaced",
     "proven": "a slim text for each model is proven",
@@ -49,6 +50,7 @@ def sentence(result: SlimResult) -> str:
 def show_slimming(result: SlimResult, console: Console) -> None:
     """The picture, what sections are worth, and the proof."""
     for text in result.texts:
+        console.print(Text(_COLUMNS))
         for unit in text.units:
             if unit.kind != "rule":
                 console.print(_line(unit, console), soft_wrap=True)
@@ -87,8 +89,9 @@ def _figures(result: SlimResult) -> Iterator[str]:
             f"{search.without:.0%} without"
         )
     for text in result.texts:
-        states = [unit.state for unit in text.units]
-        yield "lines: " + ", ".join(f"{states.count(state)} {state}" for state in _MEANINGS if state in states)
+        for state, meaning in _MEANINGS.items():
+            if number := sum(unit.state == state for unit in text.units):
+                yield f"{count(number, 'line')} {state}: {meaning}"
         for proof in text.proofs:
             yield f"held-out cases, {short_name(proof.model)}: {_proof_words(proof)}"
 
@@ -121,17 +124,11 @@ def _joined(parts: Iterator[Markup]) -> Markup:
 
 
 def _lines_card(text: SlimText) -> Markup:
-    key = _joined(
-        Markup('<span class="{}">{}: {}</span>').format(_TONES[state], state, words)
-        for state, words in _MEANINGS.items()
-    )
     rows = _joined(_row(unit) for unit in text.units if unit.kind != "rule")
     title = Markup('<h2>Lines <span class="muted">{}</span></h2>').format(
         plain(", ".join(map(short_name, text.models)))
     )
-    return Markup('<section class="card">{}<div class="diff">{}<span></span>{}</div></section>').format(
-        title, key, rows
-    )
+    return Markup('<section class="card">{}<div class="diff">{}</div></section>').format(title, rows)
 
 
 def _row(unit: UnitFinding) -> Markup:
