@@ -1,6 +1,6 @@
 """What `upskill mine` finds in a corpus of made sessions whose habits and decoys are known.
 
-`python benchmarks/mined_corpora.py PATH/TO/corpus.py`: the module writes the corpus into a folder and returns its
+`python -m benchmarks.mined_corpora PATH/TO/corpus.py`: the module writes the corpus into a folder and returns its
 plan; `upskill mine` reads the folder; the figures compare the candidates with the plan.
 """
 
