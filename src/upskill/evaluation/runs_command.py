@@ -240,7 +240,7 @@ def regrade_command(run: Path, case_file: Path | None, sandbox: "Backend", as_js
         show_result(evaluation, case_file=case_file, own=False, rows_noted=steps.rows_noted)
 
 
-@click.command("report")
+@click.command("report", cls=options.Grouped)
 @click.argument("run", type=click.Path(path_type=Path), required=False)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write the report to."

@@ -90,7 +90,19 @@ class Grouped(click.Command):
 
 _OUTPUT = "Output"
 HEADINGS: dict[str, tuple[str, ...]] = {
-    "Which": ("agents", "user", "undo", "skills", "looks", "show_all", "older_than", "keep", "runs_dir"),
+    "Which": (
+        "agents",
+        "user",
+        "undo",
+        "skills",
+        "looks",
+        "show_all",
+        "older_than",
+        "keep",
+        "runs_dir",
+        "history",
+        "against",
+    ),
     "Material": ("examples", "sources", "feedback", "description_only", "plan_file"),
     "Models": ("models", "base_url", "judge", "teacher", "teacher_base_url", "test_gen_model"),
     "Cases": ("case_file", "prompt_file", "write", "counts", "replace", "probe"),
