@@ -320,4 +320,6 @@ def test_a_model_that_is_weakened_at_night_thirty_is_noticed_within_fourteen(lar
     assert result.watch.alarm is not None
     assert result.watch.alarm.attribution is not None
     assert result.watch.alarm.attribution.cause == "the skill helps less"
-    assert {*result.watch.alarm.attribution.fell} == {f"c{n}" for n in range(10)}
+    fell = {*result.watch.alarm.attribution.fell}
+    assert fell >= {f"c{n}" for n in range(10)}
+    assert len(fell) <= 12, "each of the thirty others is named by chance in at most 5%"
