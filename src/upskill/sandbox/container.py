@@ -40,6 +40,7 @@ MOST_PROCESSES = 32_768
 """Of the user inside, who is one user of the kernel in all containers: each is bounded by its own count. No more than
 podman sets for itself, or an engine without the right to raise limits refuses to start."""
 _FOLDER = "upskill-container-"
+_NAME = "upskill-"
 
 
 def open_container(engine: Engine, spec: SandboxSpec) -> SandboxClient:
@@ -48,9 +49,10 @@ def open_container(engine: Engine, spec: SandboxSpec) -> SandboxClient:
     for mount in spec.mounts:
         require_readable(mount)
     program, image = find_engine(engine), image_name()
-    name = f"upskill-{os.getpid()}-{secrets.token_hex(8)}"
-    _sweep()
-    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+    _sweep(program)
+    mine = f"{os.getpid()}-{secrets.token_hex(8)}"
+    name, folder = f"{_NAME}{mine}", Path(tempfile.gettempdir(), f"{_FOLDER}{mine}")
+    folder.mkdir(mode=0o700)
     with ExitStack() as on_failure:
         on_failure.callback(_remove, program, name, folder, None)
         give_back = POOL.take(spec.limits.memory_mb)
@@ -223,13 +225,15 @@ def _remove(
 
 
 @cache
-def _sweep() -> None:
-    """Once per process: folders whose process was killed before it could remove them. Their containers ended then."""
+def _sweep(program: str) -> None:
+    """Once per process: what a process left that was killed. A container that was just starting then may not have
+    heard the end of its input, and runs on."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
-        owner = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        left = folder.name.removeprefix(_FOLDER)
         try:
-            os.kill(int(owner), 0)
+            os.kill(int(left.partition("-")[0]), 0)
         except (ProcessLookupError, ValueError):
+            processes.run("container", [program, "rm", "--force", f"{_NAME}{left}"], seconds=START_SECONDS)
             shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             continue

@@ -6,6 +6,7 @@ The contract of every sandbox is in `test_contract.py`, the death of a superviso
 import os
 import platform
 import socket
+import subprocess
 import tempfile
 import threading
 import time
@@ -266,3 +267,21 @@ def test_close_takes_no_time_that_anybody_notices(contained: Callable[..., Sandb
     started = time.monotonic()
     place.close()
     assert time.monotonic() - started < 5, "the engine removes a container that has ended by itself"
+
+
+def test_a_container_that_a_killed_process_left_is_removed_with_its_folder() -> None:
+    owner = subprocess.Popen(["true"])
+    owner.wait()
+    mine = f"{owner.pid}-0123456789abcdef"
+    folder = Path(tempfile.gettempdir(), f"upskill-container-{mine}")
+    folder.mkdir()
+    words = flags("podman", Limits(), name=f"upskill-{mine}", mounts=())
+    sleeping = (image_name(), "-c", "import time; time.sleep(600)")
+    subprocess.run(["podman", *words, "--detach", *sleeping], check=True)
+    container._sweep.cache_clear()
+    with open_container("podman", SandboxSpec()):
+        listed = subprocess.run(
+            ["podman", "ps", "--all", "--format={{.Names}}"], capture_output=True, text=True, check=True
+        )
+        assert mine not in listed.stdout
+        assert not folder.exists()
