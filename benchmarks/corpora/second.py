@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -1058,11 +1058,25 @@ def write(folder: Path) -> Plan:
     rng = Random(SEED)
     slots = _slots(rng)
     _assign(slots, rng)
+    return write_tales(folder, SEED, slots, _told, habits=HABITS, decoys=DECOYS, formats=FORMATS)
+
+
+def write_tales(
+    folder: Path,
+    seed: str,
+    slots: Sequence[Any],
+    told: Callable[[Any], Tale],
+    *,
+    habits: Sequence[Any],
+    decoys: Sequence[Any],
+    formats: dict[str, int],
+) -> Plan:
+    """Write the session of each slot, as it is told, and return what is in them."""
     days: dict[str, str] = {}
     places: dict[str, list[Occurrence]] = {}
     for slot in slots:
-        tale = _told(slot)
-        name, text = WRITERS[slot.recorder](tale, Random(f"{SEED}-ids-{slot.number}"))
+        tale = told(slot)
+        name, text = WRITERS[slot.recorder](tale, Random(f"{seed}-ids-{slot.number}"))
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -1070,12 +1084,14 @@ def write(folder: Path) -> Plan:
         days[name] = f"{slot.start:%Y-%m-%d}"
         for topic, quote, whole in tale.places:
             places.setdefault(topic, []).append(Occurrence(name, quote, whole))
-    habits = tuple(_topic(spec, tuple(places[spec.id]), days) for spec in HABITS)
-    decoys = tuple(_topic(spec, tuple(places[spec.id]), days) for spec in DECOYS)
-    return Plan(habits, decoys, tuple(days), FORMATS)
+
+    def topics(specs: Sequence[Any]) -> tuple[Topic, ...]:
+        return tuple(_topic(spec, tuple(places[spec.id]), days) for spec in specs)
+
+    return Plan(topics(habits), topics(decoys), tuple(days), formats)
 
 
-def _topic(spec: Spec, places: tuple[Occurrence, ...], days: dict[str, str]) -> Topic:
+def _topic(spec: Any, places: tuple[Occurrence, ...], days: dict[str, str]) -> Topic:
     sessions = tuple(dict.fromkeys(one.session for one in places))
     seen = {days[session] for session in sessions}
     about = (spec.id, spec.description, spec.kind, spec.words, spec.need)

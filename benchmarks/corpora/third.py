@@ -4,7 +4,6 @@
 values are those of `second`; teams, work, habits, decoys and words are its own. People, tools and hosts are invented.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,7 @@ from random import Random
 from string import Template
 from typing import Any
 
-from benchmarks.corpora.second import WRITERS, EndOfSession, Occurrence, Plan, Tale, Topic
+from benchmarks.corpora.second import EndOfSession, Plan, Tale, write_tales
 
 SEED = "third-corpus-3"
 FIRST_DAY = datetime(2026, 8, 24, tzinfo=UTC)
@@ -615,6 +614,7 @@ class Spec:
     kind: str
     words: tuple[str, ...]
     description: str
+    need: int = 1
 
 
 def _specs(name: str) -> Iterator[Spec]:
@@ -705,24 +705,4 @@ def write(folder: Path) -> Plan:
     rng = Random(SEED)
     slots = _slots(rng)
     _assign(slots, rng)
-    days: dict[str, str] = {}
-    places: dict[str, list[Occurrence]] = {}
-    for slot in slots:
-        tale = _told(slot)
-        name, text = WRITERS[slot.recorder](tale, Random(f"{SEED}-ids-{slot.number}"))
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-        os.utime(path, (tale.now.timestamp(), tale.now.timestamp()))
-        days[name] = f"{slot.start:%Y-%m-%d}"
-        for topic, quote, whole in tale.places:
-            places.setdefault(topic, []).append(Occurrence(name, quote, whole))
-    habits = tuple(_topic(spec, tuple(places[spec.id]), days) for spec in HABITS)
-    decoys = tuple(_topic(spec, tuple(places[spec.id]), days) for spec in DECOYS)
-    return Plan(habits, decoys, tuple(days), FORMATS)
-
-
-def _topic(spec: Spec, places: tuple[Occurrence, ...], days: dict[str, str]) -> Topic:
-    sessions = tuple(dict.fromkeys(one.session for one in places))
-    seen = {days[session] for session in sessions}
-    return Topic(spec.id, spec.description, spec.kind, spec.words, 1, sessions, len(seen), max(seen), places)
+    return write_tales(folder, SEED, slots, _told, habits=HABITS, decoys=DECOYS, formats=FORMATS)

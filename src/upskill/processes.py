@@ -25,15 +25,8 @@ ENVIRONMENTS: Mapping[Kind, tuple[str, ...]] = {
     "agent_version": ("LANG",),
     "browser": (*_PERSON, *_DESKTOP, *_XDG, "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DESKTOP_SESSION"),
     "container": (
-        *(
-            "HOME",
-            "XDG_RUNTIME_DIR",
-            "XDG_CONFIG_HOME",
-            "XDG_DATA_HOME",
-            "DOCKER_HOST",
-            "DOCKER_CONTEXT",
-            "DOCKER_CONFIG",
-        ),
+        *("HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+        *("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG"),
         *("CONTAINER_HOST", "CONTAINER_CONNECTION", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"),
     ),
     "editor": (*_PERSON, *_DESKTOP, *_XDG, "TERM", "COLORTERM"),

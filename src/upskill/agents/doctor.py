@@ -96,7 +96,7 @@ class AgentDiagnosis:
         return not self.problems
 
 
-def report_agent(harness: str, agent_bin: Path | None, *, backend: Backend = "bubblewrap", as_json: bool) -> int:
+def report_agent(harness: str, agent_bin: Path | None, *, backend: Backend, as_json: bool) -> int:
     """Run a coding agent in the sandbox, print what it did and return the exit code."""
     with StepProgress() as steps:
         found, facts = examine_installed(harness, agent_bin=agent_bin, backend=backend, progress=steps)
@@ -210,7 +210,7 @@ _examined: dict[tuple[str, Path, str, Backend], AgentDiagnosis] = {}
 
 
 def examine_installed(
-    harness: str, *, agent_bin: Path | None = None, backend: Backend = "bubblewrap", progress: Progress = SILENT
+    harness: str, *, agent_bin: Path | None = None, backend: Backend, progress: Progress = SILENT
 ) -> tuple[AgentDiagnosis, SandboxFacts]:
     """Examine the agent that a person has installed, in a sandbox of this machine. Raises `UsageError`."""
     loaded = load_harness(harness)
@@ -222,7 +222,7 @@ def examine_installed(
 
 
 def require_fit_agent(
-    adapter: AgentAdapter, program: AgentProgram, *, backend: Backend = "bubblewrap", run: bool, progress: Progress
+    adapter: AgentAdapter, program: AgentProgram, *, backend: Backend, run: bool, progress: Progress
 ) -> tuple[str, ...]:
     """Notes on an agent whose version was never tested: it is examined first, once per process.
 

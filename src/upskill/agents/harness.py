@@ -196,9 +196,7 @@ class CodingAgent:
             setup=replace(trial_limits.setup, program=program),
         )
 
-    def require_fit(
-        self, program: AgentProgram, *, backend: Backend = "bubblewrap", run: bool, progress: Progress
-    ) -> tuple[str, ...]:
+    def require_fit(self, program: AgentProgram, *, backend: Backend, run: bool, progress: Progress) -> tuple[str, ...]:
         """As the protocol says."""
         if program.version in self.adapter.known_versions:
             return ()

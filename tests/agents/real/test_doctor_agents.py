@@ -74,17 +74,17 @@ def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it
     harness = load_harness("codex")
     assert isinstance(harness, CodingAgent)
     program = find_agent(harness.adapter, named=BINARIES / "codex")
-    assert harness.require_fit(program, run=True, progress=SILENT) == ()
+    assert harness.require_fit(program, backend="bubblewrap", run=True, progress=SILENT) == ()
     newer = replace(program, version="9.9.9")
-    (planned,) = harness.require_fit(newer, run=False, progress=SILENT)
+    (planned,) = harness.require_fit(newer, backend="bubblewrap", run=False, progress=SILENT)
     assert "it is checked before the run" in planned
-    (note,) = harness.require_fit(newer, run=True, progress=SILENT)
+    (note,) = harness.require_fit(newer, backend="bubblewrap", run=True, progress=SILENT)
     assert "codex 9.9.9 is not a version that upskill was tested with (0.166.0)" in note
     assert "it passed `upskill doctor --harness codex`" in note
     (found,) = doctor_agent._examined.values()
     expect_fit(found)
     assert not found.known
-    assert harness.require_fit(newer, run=True, progress=SILENT) == (note,)
+    assert harness.require_fit(newer, backend="bubblewrap", run=True, progress=SILENT) == (note,)
     assert tuple(doctor_agent._examined.values()) == (found,), "not examined again"
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import upskill
 from agents.real import zebra
 from agents.real.router import SHELLS, shell_arguments
-from provider import Behaviour, Provider, ReceivedRequest
-from upskill.core.nouns import Scored, Trial
+from provider import Behaviour, ReceivedRequest
+from upskill.core.nouns import Scored
 from upskill.core.trials import schedule
 from upskill.evaluation.past_runs import trials_of
 
@@ -35,22 +34,8 @@ def test_an_empty_answer_is_scored(agent: str, empty: int, tmp_path: Path, monke
 
     zebra.settle(monkeypatch, tmp_path)
     monkeypatch.setattr(schedule, "MOST_TRIES", 1)
-    skill = zebra.make_skill(tmp_path, {"greet": PROMPT})
     case = {"id": "greet", "input": PROMPT, "expected": {"contains": "honest"}, "files": {"names.txt": "Ada\n"}}
-    (skill / "skill_meta.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
-    with Provider(act) as provider:
-        upskill.evaluate(
-            skill,
-            models="local",
-            base_url=provider.url,
-            harness=agent,
-            agent_bin=zebra.BINARIES / zebra.PROGRAMS[agent],
-            runs=1,
-            no_baseline=True,
-            yes=True,
-        )
-    (made,) = (tmp_path / "runs").glob("*-zebra-greeting-*")
-    one: Trial
+    made = zebra.run_once(agent, case, act, tmp_path)
     (one,) = (each for each in trials_of(made) if each.arm == "offered")
     assert isinstance(one.outcome, Scored), one
     # Qwen Code asks again.

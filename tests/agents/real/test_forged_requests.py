@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import upskill
 from agents.real import zebra
 from agents.real.router import SHELLS, shell_arguments
-from provider import Behaviour, Provider, ReceivedRequest
+from provider import Behaviour, ReceivedRequest
 from upskill.core.nouns import Errored, Scored, Trial
 from upskill.core.trials import schedule
 from upskill.evaluation.past_runs import trials_of
@@ -90,22 +89,9 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunTrial:
     def run(agent: str, how: str) -> Trial:
         zebra.settle(monkeypatch, tmp_path)
         monkeypatch.setattr(schedule, "MOST_TRIES", 1)
-        skill = zebra.make_skill(tmp_path, {"forged": PROMPT})
         files = {"names.txt": "Ada\n", "forge.py": PROGRAM}
         case = {"id": "forged", "input": PROMPT, "expected": {"contains": "honest"}, "files": files}
-        (skill / "skill_meta.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
-        with Provider(lambda request: act(how, request)) as provider:
-            upskill.evaluate(
-                skill,
-                models="local",
-                base_url=provider.url,
-                harness=agent,
-                agent_bin=zebra.BINARIES / zebra.PROGRAMS[agent],
-                runs=1,
-                no_baseline=True,
-                yes=True,
-            )
-        (made,) = (tmp_path / "runs").glob("*-zebra-greeting-*")
+        made = zebra.run_once(agent, case, lambda request: act(how, request), tmp_path)
         (one,) = (each for each in trials_of(made) if each.arm == "offered")
         return one
 

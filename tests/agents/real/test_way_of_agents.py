@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-import upskill
 from agents.real import zebra
 from agents.real.router import SHELLS
-from provider import Behaviour, Provider, ReceivedRequest
+from provider import Behaviour, ReceivedRequest
 from upskill.evaluation.report import read_report
 
 PROMPT = "Copy the names that are in names.txt, each once, to greeting.txt."
@@ -55,21 +54,8 @@ def act(request: ReceivedRequest) -> Behaviour:
 def test_the_way_of_an_agent_is_checked_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = "claude-code"
     zebra.settle(monkeypatch, tmp_path)
-    skill = zebra.make_skill(tmp_path, {"names": PROMPT})
     case = {"id": "names", "input": PROMPT, "expected": CHECKS, "files": {"names.txt": "Ada\nAda\n"}}
-    (skill / "skill_meta.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
-    with Provider(act) as provider:
-        upskill.evaluate(
-            skill,
-            models="local",
-            base_url=provider.url,
-            harness=agent,
-            agent_bin=zebra.BINARIES / zebra.PROGRAMS[agent],
-            runs=1,
-            no_baseline=True,
-            yes=True,
-        )
-    (run,) = (tmp_path / "runs").glob("*-zebra-greeting-*")
+    run = zebra.run_once(agent, case, act, tmp_path)
     (one,) = read_report(run).logged()
     assert one.trial.outcome.kind == "scored", one.trial.outcome
     assert one.trial.outcome.passed, one.trial.outcome.grade

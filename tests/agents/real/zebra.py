@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+import upskill
 from agents.real.router import Answer, Policy
+from provider import Behave, Provider
 
 NAME = "zebra-greeting"
 DESCRIPTION = "How greetings are written in the zebra project. Use it when a greeting file is asked for."
@@ -34,6 +36,25 @@ def make_skill(folder: Path, prompts: Mapping[str, str]) -> Path:
     ]
     (skill / "skill_meta.json").write_text(json.dumps({"cases": cases}), encoding="utf-8")
     return skill
+
+
+def run_once(agent: str, case: Mapping[str, Any], behave: Behave, folder: Path) -> Path:
+    """The run in which an agent, with the skill offered, works once on one case, with a model that behaves so."""
+    skill = make_skill(folder, {})
+    (skill / "skill_meta.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
+    with Provider(behave) as provider:
+        upskill.evaluate(
+            skill,
+            models="local",
+            base_url=provider.url,
+            harness=agent,
+            agent_bin=BINARIES / PROGRAMS[agent],
+            runs=1,
+            no_baseline=True,
+            yes=True,
+        )
+    (made,) = (folder / "runs").glob(f"*-{NAME}-*")
+    return made
 
 
 def right(_: str) -> Answer:

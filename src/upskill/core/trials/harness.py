@@ -128,9 +128,7 @@ class AgentHarness(Harness, Protocol):
     def limits(self, trial_limits: TrialLimits, *, agent_bin: Path | None) -> TrialLimits:
         """The limits of a trial with this agent, as it is installed here. Raises `UsageError` where it is not."""
 
-    def require_fit(
-        self, program: AgentProgram, *, backend: Backend = "bubblewrap", run: bool, progress: Progress
-    ) -> tuple[str, ...]:
+    def require_fit(self, program: AgentProgram, *, backend: Backend, run: bool, progress: Progress) -> tuple[str, ...]:
         """Notes on an agent whose version was never tested: it is examined first, once per process and sandbox.
 
         Without `run`, where only the plan is shown, the note says that it will be. Raises where the examination fails.
