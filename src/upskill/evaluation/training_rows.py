@@ -74,7 +74,7 @@ def export_trl(run: Path, target: Path) -> TrainingRows:
         "skill": {"name": record.skill_name, "digest": record.skill_digest},
         "models": [student.name for student in record.students],
         "harness": record.harness,
-        "left_out": dict(left_out),
+        "left_out": dict(sorted(left_out.items())),
         "rows": [json.loads(source) for source in rows.values()],
     }
     try:
@@ -82,7 +82,7 @@ def export_trl(run: Path, target: Path) -> TrainingRows:
         write_atomically(provenance, clean(json.dumps(about, indent=2, ensure_ascii=False)) + "\n")
     except OSError as error:
         raise EngineError(f"{target}: cannot be written ({error.strerror})", hint="name another file") from None
-    return TrainingRows(rows=len(rows), left_out=left_out, provenance=provenance)
+    return TrainingRows(rows=len(rows), left_out=dict(sorted(left_out.items())), provenance=provenance)
 
 
 def _passing(run: Path, record: RunRecord, left_out: Counter[str]) -> Iterator[tuple[Case, Trial]]:

@@ -68,10 +68,12 @@ def test_most_good_cases_are_shown_to_be_good(found: dict[str, Qualification]) -
 
 
 def test_every_case_has_the_state_and_the_labels_that_it_had(found: dict[str, Qualification]) -> None:
+    """Flaky cases are counted above only: first-word passes all its gradings in about 3 of 100 tries."""
     hold(
         "values/cases",
         {
             name: [one.state, sorted(one.labels), one.mutants, len(one.slipped), len(one.reasons)]
             for name, one in sorted(found.items())
+            if INDEX["broken"].get(name, {}).get("kind") != "flaky"
         },
     )

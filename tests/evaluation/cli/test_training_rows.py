@@ -40,7 +40,7 @@ def test_rows_are_the_request_without_the_skill_and_the_answer_with_it(upskill: 
         upskill("eval", "codes", "--practice", *model)
         done = upskill("report", "--export", "trl", "rows.jsonl")
         assert done.stdout == "5 rows in rows.jsonl; where each comes from: rows.jsonl.provenance.json\n"
-        assert done.stderr == "left out, held-out case, or of its family: 2\nleft out, did not pass, or was cut: 3\n"
+        assert done.stderr == "left out, did not pass, or was cut: 3\nleft out, held-out case, or of its family: 2\n"
         before = len(provider.requests)
         upskill("eval", "codes", "-t", "again.json", "--runs", "1", "--fresh", "--yes", *model)
         bare = [one.body["messages"] for one in provider.requests[before:] if "is X" not in json.dumps(one.body)]
