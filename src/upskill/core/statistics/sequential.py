@@ -211,7 +211,7 @@ class Sequential:
         """
         if self.decision.stop:
             return 0
-        bounds: list[int | None] = [self._least_pairs_to_look()]
+        bounds: list[int | None] = [self.pairs_to_look()]
         if self.min_lift is None and self.claim == "cases like these" and self._turns < self.cases:
             bounds.append(self._first_round.least_pairs_to_stop() if self._has_first_round_test else None)
         if self.min_lift is None and self.claim == "these cases" and self._has_sign_test:
@@ -220,8 +220,8 @@ class Sequential:
                 bounds.append(least_pairs_to_futility(self._sign, cases=self.cases))
         return min(bound for bound in bounds if bound is not None)
 
-    def _least_pairs_to_look(self) -> int:
-        """Turns until the next look at which the design could stop."""
+    def pairs_to_look(self) -> int:
+        """Turns until the end of the next half or whole round after which the design could stop."""
         last = self.cap - self._turns + len(self._to_run_again)
         for end in self._ends:
             if self._turns < end < self.cap and self._could_stop(end):
@@ -445,7 +445,16 @@ class GuardedSequential:
         """How many further pairs must at least be fed before the design could stop."""
         if self.decision.stop:
             return 0
-        return (self._measured if self._feared is None else self._feared[1]).least_pairs_to_stop()
+        return self._followed.least_pairs_to_stop()
+
+    def pairs_to_look(self) -> int:
+        """Turns until the end of the next half or whole round after which the design could stop."""
+        return self._followed.pairs_to_look()
+
+    @property
+    def _followed(self) -> Sequential:
+        """The design that has not come to its end."""
+        return self._measured if self._feared is None else self._feared[1]
 
     def _guard(self, measured: Decision) -> Decision:
         """The decision on what was measured, once the worst case has come to one too."""
