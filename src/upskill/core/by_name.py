@@ -6,6 +6,7 @@ from typing import Any
 HOMES = {
     "cases_write_command": "upskill.generation.cases_command",
     "comment_text": "upskill.share.comment",
+    "measure_skills_together": "upskill.together.command",
     "report_agent": "upskill.agents.doctor",
     "loaded_instead": "upskill.trigger.trigger",
     "plan_missing_cases": "upskill.generation.cases_command",

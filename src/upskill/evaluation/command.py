@@ -14,7 +14,7 @@ from upskill.terminal import options
 from upskill.terminal.output import (
     print_json,
     print_lines,
-    refuse_what_resume_ignores,
+    refuse_what_is_ignored,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ _HEEDED = frozenset(
     | {"max_cost", "max_calls"}
 )
 """What may be typed beside --resume; the rest is as when the run began."""
+_HEEDED_TOGETHER = frozenset(
+    {"together", "skills", "models", "base_url", "judge", "runs", "harness", "sandbox", "accept_findings"}
+    | {"max_cost", "max_calls", "concurrency", "store", "dry_run", "as_json", "yes"}
+)
 
 
 class _Runs(click.ParamType[int | None]):
@@ -71,6 +75,7 @@ class _Runs(click.ParamType[int | None]):
 )
 @click.option("--practice", is_flag=True, help="Practice cases, with the skill; claims nothing.")
 @click.option("--watch", is_flag=True, help="With --practice: again after each change.")
+@click.option("--together", is_flag=True, help="2 to 6 skills: measure what each changes in the others.")
 @click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
 @click.option(
     "--compare",
@@ -109,6 +114,7 @@ def command(
     runs: int | None,
     practice: bool,
     watch: bool,
+    together: bool,
     no_baseline: bool,
     compare: str | None,
     min_lift: float | None,
@@ -132,6 +138,20 @@ def command(
     SIGTERM, 129 by SIGHUP).
     """
     from upskill.core.by_name import by_name
+
+    if together:
+        refuse_what_is_ignored(_HEEDED_TOGETHER, why="--together measures each skill on its own cases, with the others")
+        done: int = by_name("measure_skills_together")(
+            skills,
+            settings,
+            repeats=runs,
+            sandbox=sandbox,
+            accept_findings=accept_findings,
+            dry_run=dry_run,
+            as_json=as_json,
+            yes=yes,
+        )
+        return done
     from upskill.core.nouns.skill import read_among
     from upskill.evaluation.cases import has_cases
     from upskill.evaluation.evaluate import evaluate
@@ -155,7 +175,7 @@ def command(
     compared: ComparedSkills | None = None
     with TrialProgress() as progress:
         if resume is not None:
-            refuse_what_resume_ignores(_HEEDED)
+            refuse_what_is_ignored(_HEEDED, why="--resume uses the settings of the run")
             if len(skills) > 1:
                 raise UsageError("--resume is about one run, and several skills were named", hint="name one, or none")
             today = options.resolved(settings)

@@ -178,13 +178,8 @@ class FoundOthers:
 
 
 def require_offered_by(harness: str, among: Among) -> None:
-    """Raise where this harness cannot offer what `--among` asks for."""
+    """Raise where this harness cannot offer what `--among` asks for. In `chat` other skills are given, not offered."""
     info = harness_info(harness)
-    if among and not info.with_tools:
-        raise UsageError(
-            f"--among: models of the harness {harness} cannot load skills",
-            hint="add --harness agent, or the name of a coding agent",
-        )
     if among.bundled and not info.program:
         raise UsageError(
             f"--among bundled: the harness {harness} has no skills of its own",

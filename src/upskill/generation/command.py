@@ -16,7 +16,7 @@ from upskill.terminal.output import (
     notes_of,
     print_json,
     print_lines,
-    refuse_what_resume_ignores,
+    refuse_what_is_ignored,
     rows_on_stderr,
 )
 
@@ -147,7 +147,7 @@ def command(
     try:
         with progress:
             if resume is not None:
-                refuse_what_resume_ignores(_HEEDED)
+                refuse_what_is_ignored(_HEEDED, why="--resume uses the settings of the run")
             chosen = options.resolved({**settings, "max_cost": max_cost})
             if resume is not None:
                 typed = TypedGenerate(

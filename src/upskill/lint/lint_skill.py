@@ -142,6 +142,12 @@ class Catalogue:
         return sum(math.log(every / max(1, self._often[stem])) for stem in stems)
 
 
+def shared_words(one: str, other: str) -> list[str]:
+    """The words that two descriptions share, as the first has them, without common ones."""
+    there = _words(other)
+    return [word for stem, word in _words(one).items() if stem in there]
+
+
 def _words(text: str) -> dict[str, str]:
     """The words of a description by their stems, without common ones."""
     found = (word.strip(".") for word in _WORD.findall(text.lower()[:2_000]))

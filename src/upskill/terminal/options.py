@@ -109,6 +109,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Design": (
         *(
             "runs",
+            "together",
             "start",
             "answers",
             "at_once",

@@ -136,10 +136,10 @@ def ask_to_spend(estimate: "PricedPlan") -> bool:
     return confirm(f"{question} Continue?")
 
 
-def refuse_what_resume_ignores(allowed: frozenset[str]) -> None:
-    """Refuse options that a resumed run would silently ignore: it has its own settings."""
+def refuse_what_is_ignored(allowed: frozenset[str], *, why: str) -> None:
+    """Refuse options that would silently be ignored."""
     if given := [name for name, _ in _typed(allowed)]:
-        raise UsageError(f"--resume uses the settings of the run; remove {', '.join(given)}")
+        raise UsageError(f"{why}; remove {', '.join(given)}")
 
 
 def typed_options(*, without: "Collection[str]") -> str:

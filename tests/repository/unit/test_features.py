@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[3] / "src" / "upskill"
-FEATURES = ("trigger", "drift", "mining", "slim", "sweep", "share", "agents", "generation", "setup")
+FEATURES = ("trigger", "together", "drift", "mining", "slim", "sweep", "share", "agents", "generation", "setup")
 BELOW = ("core", "redaction", "sandbox", "report", "terminal", "lint", "evaluation", "traces")
 
 
@@ -26,7 +26,7 @@ def test_no_other_folder_imports_a_feature(folder: str) -> None:
     assert _imported(SOURCE / folder) & {*FEATURES} <= {folder}
 
 
-@pytest.mark.parametrize("feature", ["trigger", "drift", "mining", "slim", "sweep", "share", "agents"])
+@pytest.mark.parametrize("feature", ["trigger", "together", "drift", "mining", "slim", "sweep", "share", "agents"])
 def test_a_feature_has_its_tests_in_one_folder(feature: str) -> None:
     """Tests of other folders stay green when the feature is removed (`make removable`): they do not import it."""
     tests = SOURCE.parents[1] / "tests"

@@ -28,9 +28,10 @@ RUN_FILE = "run.json"
 TEACHING_FILE = "generate.json"
 TRIGGER_FILE = "trigger.json"
 SLIM_FILE = "slim.json"
-RECORD_FILES = (RUN_FILE, TEACHING_FILE, TRIGGER_FILE, SLIM_FILE)
-"""The records of an evaluation, a `generate`, a `trigger` and a `slim`: a folder with one of them is a run, and no
-skill."""
+TOGETHER_FILE = "together.json"
+RECORD_FILES = (RUN_FILE, TEACHING_FILE, TRIGGER_FILE, SLIM_FILE, TOGETHER_FILE)
+"""The records of an evaluation, a `generate`, a `trigger`, a `slim` and skills together: a folder with one of them is a
+run, and no skill."""
 EVIDENCE_FILE = "evidence.json"
 CARD_FILE = "evidence.md"
 SIGNATURE_FILE = f"{EVIDENCE_FILE}.sigstore.json"

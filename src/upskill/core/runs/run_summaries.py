@@ -20,6 +20,7 @@ from upskill.core.nouns.skill import (
     RUN_FILE,
     SLIM_FILE,
     TEACHING_FILE,
+    TOGETHER_FILE,
     TRIGGER_FILE,
 )
 from upskill.core.nouns.text import printable
@@ -30,6 +31,7 @@ RUN_FORMAT = "upskill.run/1"
 TEACHING_FORMAT = "upskill.generate/1"
 TRIGGER_FORMAT = "upskill.trigger_run/1"
 SLIM_FORMAT = "upskill.slim_run/1"
+TOGETHER_FORMAT = "upskill.together_run/1"
 
 
 USUAL_CONFIDENCE = 0.95
@@ -45,6 +47,8 @@ def past_runs(runs_dir: Path) -> Iterator[PastRun]:
             yield _read(folder, TRIGGER_FILE, TRIGGER_FORMAT, _triggered)
         elif (folder / SLIM_FILE).exists():
             yield _read(folder, SLIM_FILE, SLIM_FORMAT, _slimmed)
+        elif (folder / TOGETHER_FILE).exists():
+            yield _read(folder, TOGETHER_FILE, TOGETHER_FORMAT, _measured_together)
         else:
             yield summarise_run(folder)
 
@@ -116,6 +120,11 @@ def _triggered(run: PastRun, record: Mapping[str, Any]) -> PastRun:
 def _slimmed(run: PastRun, record: Mapping[str, Any]) -> PastRun:
     """One `slim`: its sentence, and no lift."""
     return _told(run, record, instead="slim, without a result")
+
+
+def _measured_together(run: PastRun, record: Mapping[str, Any]) -> PastRun:
+    """Several skills in one evaluation: its sentence, and no lift."""
+    return _told(run, record, instead="together, without a result")
 
 
 def _told(run: PastRun, record: Mapping[str, Any], *, instead: str) -> PastRun:

@@ -38,12 +38,16 @@ class Chat:
     frame = read_words("frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:
-        """The skill stands in the system message, or it does not."""
-        arms: dict[Arm, ArmRequest] = {"baseline": ArmRequest(system=self.frame), "with_skill": self._with_skill(skill)}
-        return arms if previous is None else {**arms, "previous": self._with_skill(previous)}
+        """The skill stands in the system message, or it does not. Other skills stand there in all arms, all by name."""
+        arms: dict[Arm, ArmRequest] = {
+            "baseline": self._given(trial_limits),
+            "with_skill": self._given(trial_limits, skill),
+        }
+        return arms if previous is None else {**arms, "previous": self._given(trial_limits, previous)}
 
-    def _with_skill(self, skill: Skill) -> ArmRequest:
-        return ArmRequest(system=f"{self.frame}\n\n{skill_block(skill)}")
+    def _given(self, trial_limits: TrialLimits, *skills: Skill) -> ArmRequest:
+        given = sorted((*trial_limits.setup.others, *skills), key=lambda one: one.name)
+        return ArmRequest(system="\n\n".join([self.frame, *map(skill_block, given)]))
 
     def show(self, case: Case) -> CaseRequest:
         """Its files follow the prompt."""
