@@ -121,6 +121,12 @@ def write_cases(
     return writing.result()
 
 
+def possible_counts(material: Material, counts: CaseCounts) -> CaseCounts:
+    """These counts, without held-out cases where a habit was mined that has too few later sessions for them."""
+    too_few = material.later is not None and not material.later.documents
+    return replace(counts, held_out=0) if too_few else counts
+
+
 def write_earlier_and_later(
     write: Callable[..., WrittenCases], material: Material, later: Material, counts: CaseCounts, by_hand: Sequence[Case]
 ) -> WrittenCases:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "sources",
     multiple=True,
     metavar="SOURCE",
-    help="A session or a document as further material; may be repeated.",
+    help="A session, a document or a candidate of `mine` such as mined:1 as further material; may be repeated.",
 )
 @options.COUNTS
 @click.option(

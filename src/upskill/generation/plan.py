@@ -20,6 +20,7 @@ from upskill.errors import UsageError
 from upskill.evaluation.cases import find_cases
 from upskill.evaluation.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.evaluation.prepare import choose_harness, require_sandbox_for, student_of
+from upskill.generation.case_writing import possible_counts
 from upskill.generation.draft import Draft
 from upskill.generation.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.generation.facts import plan_calls, read_plan_file
@@ -229,8 +230,7 @@ def plan_generate(
     )
     if feedback is not None:
         material = with_comments(material, feedback)
-    if material.later is not None and not material.later.documents:
-        order = replace(order, counts=replace(order.counts, held_out=0))
+    order = replace(order, counts=possible_counts(material, order.counts))
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
     roles = roles_for(settings, evaluate=order.evaluate, announce=progress.announce, needs_keys=needs_keys)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from upskill.core.cases.family import family_notes
@@ -35,7 +36,13 @@ from upskill.evaluation.cases import find_cases
 from upskill.evaluation.estimate import ASK_ABOVE_DOLLARS, Estimate, client_for, purchase_of
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import students_named
-from upskill.generation.case_writing import WrittenCases, examining, write_cases
+from upskill.generation.case_writing import (
+    WrittenCases,
+    examining,
+    possible_counts,
+    write_cases,
+    write_earlier_and_later,
+)
 from upskill.generation.estimate import TeachingWorkload, estimate_teaching
 from upskill.generation.facts import new_plan, plan_calls
 from upskill.generation.gathering import gather
@@ -149,6 +156,12 @@ def plan_writing(
     if isinstance(order, CasesOrder):
         material = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
         notes = (*material.notes, *served.notes)
+        order = replace(order, counts=possible_counts(material, order.counts))
+        if not order.counts.total:
+            raise UsageError(
+                f"{order.sources[0]}: too few later sessions, and only held-out cases were asked for",
+                hint="ask for practice cases too, for example --cases 8+0+0, or run `upskill mine` again later",
+            )
         estimate = _cases_estimate(order, material, writer, served, settings)
     else:
         estimate = _triggers_estimate(skill, order.counts, writer)
@@ -193,7 +206,7 @@ def _cases_estimate(
         drafts=False,
         lessons=0,
         revisions=0,
-        plan=plan_calls(material, window=served.window),
+        plan=plan_calls(material, window=served.window) if material.later is None else 0,
         evaluates=False,
     )
     return estimate_teaching(teaching, teacher=writer, writer=writer, students=(), settings=settings).teacher
@@ -307,38 +320,39 @@ def write_for_skill(
     """
     plan = plan_writing(order, settings.values, announce=progress.announce)
     why = " (the strongest with a key)" if plan.chosen else ""
-    progress.note(f"{plan.writer.name}{why} writes {order.wanted}; {plan.estimate.words}")
+    progress.note(f"{plan.writer.name}{why} writes {plan.order.wanted}; {plan.estimate.words}")
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
     with _asking(plan, client=client, settings=settings.values, progress=progress) as ask:
         written: WrittenCases | WrittenPrompts
-        if isinstance(order, CasesOrder):
-            written = _write_cases(order, plan, ask, progress)
+        if isinstance(plan.order, CasesOrder):
+            written = _write_cases(plan.order, plan, ask, progress)
         else:
             clean = redactor_from(os.environ).clean
-            written = write_trigger_prompts(plan.skill, ask, counts=order.counts, progress=progress, clean=clean)
+            written = write_trigger_prompts(plan.skill, ask, counts=plan.order.counts, progress=progress, clean=clean)
         _save(plan, written)
     return WrittenForSkill(plan=plan, written=written, bought=purchase_of(client.spent))
 
 
 def _write_cases(order: CasesOrder, plan: WritingPlan, ask: Ask, progress: Progress) -> WrittenCases:
     window = plan.served.window
-    facts = new_plan(plan.material, ask, counts=order.counts, window=window, progress=progress)
-    if facts is not None:
-        progress.note(str(facts))
     examine, programs = examining(plan.skill, backend=order.sandbox, progress=progress)
-    return write_cases(
-        plan.material,
-        ask,
-        counts=order.counts,
+    write = partial(
+        write_cases,
+        ask=ask,
         examine=examine,
         progress=progress,
         clean=redactor_from(os.environ).clean,
         window=window,
         programs=programs,
-        plan=facts,
     )
+    if plan.material.later is not None:
+        return write_earlier_and_later(write, plan.material, plan.material.later, order.counts, ())
+    facts = new_plan(plan.material, ask, counts=order.counts, window=window, progress=progress)
+    if facts is not None:
+        progress.note(str(facts))
+    return write(plan.material, counts=order.counts, plan=facts)
 
 
 def _save(plan: WritingPlan, written: WrittenCases | WrittenPrompts) -> None:

@@ -1,6 +1,7 @@
 """`upskill cases write`, an evaluation of a skill without cases, and which cases count: with a scripted teacher."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,44 @@ def test_a_dry_run_says_who_would_write_and_calls_nobody(upskill: Upskill, here:
     assert done.returncode == 0
     assert "10+32+4 cases for quay by scripted/teacher.yaml" in done.stdout
     assert not (quay / "skill_meta.json").exists()
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_held_out_cases_of_a_mined_habit_are_written_from_later_sessions(
+    upskill: Upskill, here: Path, quay: Path, enough: bool
+) -> None:
+    mined = here / "mined"
+    mined.mkdir()
+    for name, bird in (("1.md", "heron"), ("1-later.md", "plover")):
+        (mined / name).write_text(f"# Berths\n\n- Ask the {bird} for the port.\n")
+    candidate = {"number": 1, "task": "Ask for ports.", "practice": [], "later": [], "claim_possible": enough}
+    candidate |= {"document": "1.md", "later_document": "1-later.md"}
+    (mined / "mined.json").write_text(json.dumps({"format": "upskill.mined/1", "candidates": [candidate]}))
+    asked: list[str] = []
+
+    def answer(request: ReceivedRequest) -> Behaviour:
+        wanted = [int(number) for number in re.findall(r"Write (\d+)", request.prompt)][-1]
+        asked.append(request.prompt)
+        return Behaviour(text=json.dumps({"cases": [good_case(20 * len(asked) + n) for n in range(wanted)]}))
+
+    words = ("cases", "write", "quay", "--from", "mined:1", "-m", "any")
+    with Provider(answer) as provider:
+        done = upskill(*words, "--cases", "2+4+0", "--base-url", provider.url)
+        assert done.returncode == 0, done.stderr
+        saved = json.loads((quay / "skill_meta.json").read_text())["cases"]
+        only = upskill(*words, "--cases", "0+4+0", "--base-url", provider.url, "-o", "own.json")
+    birds = [[bird for bird in ("heron", "plover") if bird in prompt] for prompt in asked]
+    if enough:
+        assert [case["use"] for case in saved] == ["learn"] * 2 + ["held-out"] * 4
+        assert birds == [["heron"], ["plover"], ["plover"]], "no question has both sides, and practice comes first"
+        assert only.returncode == 0
+    else:
+        assert [case["use"] for case in saved] == ["learn"] * 2
+        assert birds == [["heron"]]
+        assert "too few later sessions for a claim, so no held-out case is written" in done.stderr
+        assert only.returncode == 2
+        assert "mined:1: too few later sessions, and only held-out cases were asked for" in only.stderr
+        assert "--cases 8+0+0" in only.stderr
 
 
 def test_an_evaluation_of_a_skill_without_cases_has_them_written_once(upskill: Upskill, here: Path, quay: Path) -> None:
