@@ -320,7 +320,8 @@ def recorded_cap(settings: ResolvedSettings, roles: Roles) -> ResolvedSettings:
     """The settings with the students' longest answer, which a resumed run finds again."""
     chosen = roles.student_settings
     values = replace(settings.values, max_output_tokens=chosen.values.max_output_tokens)
-    return replace(settings, values=values, origins=chosen.origins)
+    name = "max_output_tokens"
+    return replace(settings, values=values, origins={**settings.origins, name: chosen.origins[name]})
 
 
 def target_for(order: GenerateOrder, settings: ResolvedSettings, *, skill: Path | None) -> Target:

@@ -161,7 +161,7 @@ class GeneratePlan:
         if self.inputs.feedback is not None:
             lines.append(self.inputs.feedback.line)
         if self.inputs.profile is not None:
-            lines += profile_lines(self.inputs.profile, self.inputs.settings)
+            lines += profile_lines(self.inputs.profile, self.inputs.roles.student_settings)
         lines += self.shares
         if self.inputs.material.redacted:
             lines.append(f"  {count(self.inputs.material.redacted, 'secret')} removed from the material")

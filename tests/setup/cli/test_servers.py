@@ -296,6 +296,14 @@ def test_a_server_that_loads_its_model_is_waited_for_and_may_answer_to_any_name(
     assert server.cases == 8
 
 
+def test_a_teaching_asks_as_many_at_once_as_the_server_has_slots(upskill: Upskill) -> None:
+    server = Server(pages={MODELS: (200, listing("corp-4")), "/props": (200, ROOM)})
+    with serving(server) as root:
+        student = ("--eval-model", "corp-4", "--eval-base-url", f"{root}/v1")
+        done = upskill("generate", "Write a line", "--model", "handoff", *student, "--dry-run")
+    assert "answers: at most 256, an eighth of the window, 1 at a time; skill:" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [
