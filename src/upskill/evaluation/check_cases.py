@@ -74,7 +74,12 @@ def check_cases(
         case_file=found.path,
         cases=found.cases,
         qualifications=qualifications,
-        notes=(*notes, *_doubt_notes(found.cases), *family_notes(found.cases)),
+        notes=(
+            *notes,
+            *(problem for case in found.cases if case.turns for problem in checks.case_problems(case)),
+            *_doubt_notes(found.cases),
+            *family_notes(found.cases),
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from operator import mul
 from pathlib import Path
 from typing import Self
 
@@ -12,7 +13,7 @@ from upskill.core import statistics
 from upskill.core.checks import judge_questions
 from upskill.core.models import Budget, CallPolicy, Endpoint, MeteredClient, Spending
 from upskill.core.models.client import MOST_JUDGE_OUTPUT_TOKENS
-from upskill.core.nouns import Purchase, TrialPlan, estimate_tokens
+from upskill.core.nouns import Purchase, TrialPlan, estimate_tokens, harness_info
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.plan import Student
 from upskill.core.nouns.text import count
@@ -161,27 +162,40 @@ def estimate_plan(
     `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one.
     """
     trial_limits = trial_limits or TrialLimits()
-    prompts = sum(
-        estimate_tokens(request.system) + estimate_tokens(request.prompt)
-        for case in plan.cases
-        for arm in plan.arms_of(case)
-        for request in (requests.render(case, arm),)
-    )
+    prompts = earlier = asked = 0  # in all requests: tokens of ours, answers to earlier turns; how many requests
+    for case in plan.cases:
+        for arm in plan.arms_of(case):
+            request, turns = requests.render(case, arm), len(case.turns) or 1
+            said = [estimate_tokens(text) for text in (request.prompt, *request.later)]
+            prompts += turns * estimate_tokens(request.system) + sum(map(mul, said, range(turns, 0, -1)))
+            earlier += turns * (turns - 1) // 2
+            asked += turns
     sequential = plan.design == "sequential"
     share = EXPECTED_SHARE if sequential else 1.0
     trials = sum(len(plan.arms_of(case)) for case in plan.cases)
     rounds = plan.most_turns / len(plan.cases)
+    with_tools = harness_info(plan.harness).with_tools
+    put = plan.trials_per_student
+    if asked > trials:
+        put = sum(len(turn.arms) * (len(turn.case.turns) or 1) for turn in plan.turns())
     expected = at_most = output = tokens = 0.0
     calls = usual_calls = 0
     for student in plan.students:
         longest = student.max_output_tokens or 0
         likely = min(longest, EXPECTED_ANSWER_TOKENS)
+        # A turn of the user is answered as a case is. What limits a trial with tools limits all its turns together.
         usual = requests.harness.expected(
-            trials, prompt_tokens=prompts, answer_tokens=likely, trial_limits=trial_limits
+            asked, prompt_tokens=prompts + earlier * likely, answer_tokens=likely, trial_limits=trial_limits
         )
-        most = requests.harness.at_most(trials, prompt_tokens=prompts, answer_tokens=longest, trial_limits=trial_limits)
-        usual_calls += plan.trials_per_student * usual.turns
-        calls += plan.trials_per_student * most.turns
+        most = requests.harness.at_most(
+            trials if with_tools else asked,
+            prompt_tokens=prompts + earlier * longest,
+            answer_tokens=longest,
+            trial_limits=trial_limits,
+        )
+        most_calls = (plan.trials_per_student if with_tools else put) * most.turns
+        usual_calls += min(put * usual.turns, most_calls)
+        calls += most_calls
         output += usual.output_tokens * rounds * share
         tokens += (most.input_tokens + most.output_tokens) * rounds
         if student.price is not None:

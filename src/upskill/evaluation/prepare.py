@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from upskill.core import checks, statistics
@@ -16,7 +17,7 @@ from upskill.core.nouns import Arm, Case, Files, Qualification, Skill, Student, 
 from upskill.core.nouns.case import NO_CASE_CHANGES, CaseChanges
 from upskill.core.nouns.harness import Ceiling
 from upskill.core.nouns.harness import choose_harness as harness_for
-from upskill.core.nouns.text import count
+from upskill.core.nouns.text import BYTES_PER_TOKEN, count
 from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.records import RunRecord
 from upskill.core.settings import Settings
@@ -38,7 +39,7 @@ from upskill.evaluation.cases import (
     without_copies,
     without_practised,
 )
-from upskill.evaluation.estimate import PlanEstimate, estimate_plan, seconds_per_call
+from upskill.evaluation.estimate import EXPECTED_ANSWER_TOKENS, PlanEstimate, estimate_plan, seconds_per_call
 from upskill.evaluation.order import EvaluationOrder, danger_notes, find_others, require_offered_by
 from upskill.sandbox import ENGINES, Backend, SandboxFacts, require_sandbox
 
@@ -328,6 +329,12 @@ def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend
             f"the harness {harness} runs on Linux only: your agent is no program of a container",
             hint="use --harness agent",
         )
+    if info.program and (several := [case.id for case in cases if case.turns]):
+        raise UsageError(
+            f"{where}: cases with `turns` need a harness that puts one turn after the other, and {harness} takes one "
+            f"prompt: {', '.join(several[:5])}{' …' if len(several) > 5 else ''}",
+            hint="use --harness agent or --harness chat",
+        )
     # Whether anything that a model wrote is run, by a student or by a check.
     executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
     return require_sandbox(backend) if executes else None
@@ -420,7 +427,9 @@ def _require_windows(experiment: Experiment, servers: Servers) -> tuple[str, ...
         window = experiment.served[name].window or endpoint.window
         if window is None:
             continue
-        needed, said = _longest(requests, given, plan.cases, endpoint, servers)
+        answer = min(EXPECTED_ANSWER_TOKENS, experiment.plan.students[0].max_output_tokens or EXPECTED_ANSWER_TOKENS)
+        longest = partial(_longest, requests, answer=answer, endpoint=endpoint, servers=servers)
+        needed, said = longest(given, plan.cases)
         if (most := needed + int(own * MOST_ESTIMATE_ERROR)) > window >= needed:
             raise WindowExceeded(
                 f"{name}: the harness {plan.harness} does not fit: its first request has ~{most:,} tokens, "
@@ -440,7 +449,7 @@ def _require_windows(experiment: Experiment, servers: Servers) -> tuple[str, ...
             )
         if "ceiling" in plan.arms:
             passages = [case for case in plan.cases if case.passage is not None]
-            needed, said = _longest(requests, "ceiling", passages, endpoint, servers)
+            needed, said = longest("ceiling", passages)
             if needed > window:
                 notes.append(
                     f"{name}: the longest case with its passage has {said}, and the model's window is "
@@ -450,14 +459,19 @@ def _require_windows(experiment: Experiment, servers: Servers) -> tuple[str, ...
 
 
 def _longest(
-    requests: Requests, arm: Arm, cases: Iterable[Case], endpoint: Endpoint, servers: Servers
+    requests: Requests, arm: Arm, cases: Iterable[Case], *, answer: int, endpoint: Endpoint, servers: Servers
 ) -> tuple[int, str]:
-    """The tokens of the longest request of an arm, and the same in words; an estimate is the least that it can be."""
-    shown = (requests.render(case, arm) for case in cases)
-    text = max((f"{request.system}\n{request.prompt}" for request in shown), key=len)
-    tokens = servers.count_tokens(endpoint, text)
-    needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
-    return needed, f"{'' if tokens is not None else '~'}{needed:,} tokens"
+    """The tokens of the longest request of an arm, and the same in words; an estimate is the least that it can be.
+
+    The last request of a conversation has the answers before it, each of so many tokens as is usual.
+    """
+    shown = [requests.render(case, arm) for case in cases]
+    last = max(shown, key=lambda request: len(request.text) + answer * BYTES_PER_TOKEN * len(request.later))
+    tokens = servers.count_tokens(endpoint, last.text)
+    needed = tokens if tokens is not None else int(estimate_tokens(last.text) * MOST_ESTIMATE_ERROR)
+    needed += answer * len(last.later)
+    with_answers = f" with {count(len(last.later), 'earlier answer')}" if last.later else ""
+    return needed, f"{'' if tokens is not None and not last.later else '~'}{needed:,} tokens{with_answers}"
 
 
 def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:

@@ -237,7 +237,12 @@ def _case_text(reference: CaseReference, case: Case | None, clean: Callable[[str
         use=case.use,
         # latin-1 decodes any bytes and gives the same bytes back.
         files={path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in case.files.items()},
-        checks=tuple((check.kind, clean(checks.describe(check))) for check in case.checks),
+        checks=tuple(
+            (check.kind, clean(f"turn {number}: {checks.describe(check)}" if case.turns else checks.describe(check)))
+            for number, part in enumerate(case.parts, 1)
+            for check in part.checks
+        ),
+        turns=tuple(clean(turn.prompt) for turn in case.turns),
     )
 
 

@@ -50,8 +50,12 @@ def export_trl(run: Path, target: Path) -> TrainingRows:
     place = {reference.id: number for number, reference in enumerate(record.cases)}
     passing = sorted(_passing(run, record, left_out), key=lambda one: (place[one[0].id], one[1].student, one[1].repeat))
     for case, trial in passing:
-        prompt = load_harness(DEFAULT_HARNESS).show(case).prompt
-        turns = (("system", record.frame), ("user", prompt), ("assistant", trial.answer))
+        shown = load_harness(DEFAULT_HARNESS).show(case)
+        said = zip((shown.prompt, *shown.later), (*(trial.earlier or ()), trial.answer), strict=True)
+        turns = [
+            ("system", record.frame),
+            *(one for turn in said for one in zip(("user", "assistant"), turn, strict=True)),
+        ]
         row = {"messages": [{"role": role, "content": clean(text)} for role, text in turns]}
         line = json.dumps(row, ensure_ascii=False)
         if line in rows:

@@ -176,7 +176,7 @@ def _part(title: str, text: str) -> str:
 
 def answer_text(trial: Trial) -> str:
     """What a student answered, with the first of the files that it left."""
-    parts = [trial.answer.strip(), *_shown(trial.files)]
+    parts = [trial.said.strip(), *_shown(trial.files)]
     parts += [f"[removed {path}]" for path in trial.removed[:MOST_FILES]]
     return "\n\n".join(part for part in parts if part)
 

@@ -249,7 +249,7 @@ def _seen(trials: list[Trial]) -> str:
         if isinstance(outcome, Scored) and not outcome.passed:
             looks = [result.saw for result in outcome.grade.results if not result.passed]
             why = "; ".join(looks) or f"ended: {outcome.end}"
-            answer = " ".join(trial.answer.split())
+            answer = " ".join(trial.said.split())
             left = f" · files: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
             return f"{why} · answer: {answer[:_ANSWER]}{'…' if len(answer) > _ANSWER else ''}{left}"
     for trial in trials:

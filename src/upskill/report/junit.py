@@ -219,7 +219,7 @@ def _result(tally: _Tally, *, harness: str, compared: bool) -> ElementTree.Eleme
 
 def _failure(trial: Trial, outcome: Scored) -> str:
     saw = "; ".join(result.saw for result in outcome.grade.results if not result.passed)[:_EXCERPT]
-    return f"repeat {trial.repeat}: {saw or f'ended: {outcome.end}'}\nanswer: {trial.answer[:_EXCERPT]}"
+    return f"repeat {trial.repeat}: {saw or f'ended: {outcome.end}'}\nanswer: {trial.said[:_EXCERPT]}"
 
 
 def _add_properties(element: ElementTree.Element, properties: dict[str, object]) -> None:

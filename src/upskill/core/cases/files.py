@@ -15,7 +15,7 @@ from upskill.atomic_file import write_atomically
 from upskill.core.cases.family import family_problem
 from upskill.core.foreign_json import read_json
 from upskill.core.nouns import Case, Check
-from upskill.core.nouns.case import CaseUse, Json
+from upskill.core.nouns.case import CaseUse, Json, UserTurn, prompt_of
 from upskill.core.nouns.skill import (
     META_FILE,
     SKILL_FILE,
@@ -72,10 +72,11 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
             prompt = found
             used.add(key)
             break
-    if not prompt.strip():
+    turns = _turns(item, problems) if _OUR_FORMS["turns"](item.get("turns")) else ()
+    if not (prompt.strip() or turns):
         problems.append(f"has no prompt, under any of {', '.join(_PROMPT_KEYS)}")
     ours_alone = [*_checks(item, used, problems), *_expected(item, used)]
-    checks = [*ours_alone, *_judged(item, used)]
+    checks = [*ours_alone, *_judged(item, used), *(check for turn in turns for check in turn.checks)]
     raw_id = item.get("id")
     if isinstance(raw_id, str | int) and not isinstance(raw_id, bool):
         used.add("id")
@@ -87,13 +88,14 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
     used |= ours
     return Case(
         id="" if raw_id is None else str(raw_id),
-        prompt=prompt,
+        prompt=prompt_of(turns) or prompt,
         checks=tuple(checks),
         files=read_files(item["files"], problems) if "files" in ours else {},
         reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in ours else None,
         wrong=read_answers(item["wrong"], problems, where="`wrong`") if "wrong" in ours else (),
         family=str(item["family"]).strip() if "family" in ours else None,
         passage=str(item["passage"]) if "passage" in ours else None,
+        turns=turns,
         extra={key: value for key, value in item.items() if key not in used},
     )
 
@@ -101,6 +103,7 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
 _OUR_FORMS: dict[str, Callable[[Json], bool]] = {
     "files": lambda value: isinstance(value, dict),
     "reference": lambda value: isinstance(value, dict) and not {"text", "files"}.isdisjoint(value),
+    "turns": lambda value: isinstance(value, list) and bool(value) and all(_is_turn(one) for one in value),
     "family": lambda value: family_problem(value) is None,
     "passage": lambda value: isinstance(value, str) and bool(value.strip()),
     "wrong": lambda value: isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value),
@@ -114,6 +117,10 @@ _OUR_TEXTS: dict[str, Callable[[Json], bool]] = {
     ),
 }
 """Bare texts that are answers, in a case with checks of our form."""
+
+
+def _is_turn(value: Json) -> bool:
+    return isinstance(value, dict) and "input" in value
 
 
 def _expected(item: dict[str, Json], used: set[str]) -> list[Check]:
@@ -182,16 +189,14 @@ def _judged(item: dict[str, Json], used: set[str]) -> list[Check]:
 
 CheckProblems = Callable[[Check], list[str]]
 
+_TURN_KEYS = ("input", "prompt", "expected", "checks", "reference", "wrong")
+MOST_TURNS = 10
 _LIST_KEYS = ("cases", "tests", "evals")
 _CASE_KEYS = (
     "id",
-    "input",
-    "prompt",
+    "turns",
+    *_TURN_KEYS,
     "files",
-    "expected",
-    "checks",
-    "reference",
-    "wrong",
     "use",
     "family",
     "passage",
@@ -254,14 +259,13 @@ def cases_as_json(cases: Iterable[Case]) -> list[Json]:
     """Cases in our own shape, for a case file or for `skill_meta.json`."""
     items: list[Json] = []
     for case in cases:
-        item: dict[str, Any] = {"id": case.id, "input": case.prompt}
+        item: dict[str, Any] = {"id": case.id}
+        if case.turns:
+            item["turns"] = [_turn_as_json(turn) for turn in case.turns]
+        else:
+            item |= _turn_as_json(case)
         if case.files:
             item["files"] = files_as_json(case.files)
-        item["checks"] = [{check.kind: check.spec} for check in case.checks]
-        if case.reference is not None:
-            item["reference"] = answer_as_json(case.reference)
-        if case.wrong:
-            item["wrong"] = [answer_as_json(answer) for answer in case.wrong]
         if case.use is not None:
             item["use"] = case.use
         if case.family is not None:
@@ -272,6 +276,17 @@ def cases_as_json(cases: Iterable[Case]) -> list[Json]:
             item["extra"] = dict(case.extra)
         items.append(item)
     return items
+
+
+def _turn_as_json(turn: UserTurn | Case) -> dict[str, Any]:
+    item: dict[str, Any] = {"input": turn.prompt}
+    if turn.checks or isinstance(turn, Case):
+        item["checks"] = [{check.kind: check.spec} for check in turn.checks]
+    if turn.reference is not None:
+        item["reference"] = answer_as_json(turn.reference)
+    if turn.wrong:
+        item["wrong"] = [answer_as_json(answer) for answer in turn.wrong]
+    return item
 
 
 def write_case_file(path: Path, cases: Iterable[Case]) -> None:
@@ -368,18 +383,12 @@ def _unknown(key: str, known: Iterable[str]) -> str:
 
 def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
     problems += [_unknown(key, _CASE_KEYS) for key in item if key not in _CASE_KEYS]
-    if "input" in item and "prompt" in item:
-        problems.append("has both `input` and `prompt`, which mean the same")
-    prompt = item.get("input", item.get("prompt"))
+    turns = _turns(item, problems) if "turns" in item else ()
+    one = UserTurn(prompt="") if "turns" in item else _turn(item, problems)
     raw_id = item.get("id")
     if raw_id is not None and (isinstance(raw_id, bool) or not isinstance(raw_id, str | int)):
         problems.append("`id` must be a string or a whole number")
         raw_id = None
-    if not isinstance(prompt, str):
-        problems.append("`input` must be a string" if prompt is not None else "has no `input`")
-        prompt = ""
-    elif not prompt.strip():
-        problems.append("`input` is empty")
     extra = item.get("extra", {})
     if not isinstance(extra, dict):
         problems.append("`extra` must be an object")
@@ -395,15 +404,55 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
         problems.append("`passage` must be a non-empty string")
     return Case(
         id="" if raw_id is None else str(raw_id),
-        prompt=prompt,
-        checks=(*_expected_checks(item, problems), *_listed_checks(item, problems)),
+        prompt=prompt_of(turns) or one.prompt,
+        checks=tuple(check for turn in turns or (one,) for check in turn.checks),
         files=read_files(item.get("files", {}), problems),
-        reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in item else None,
-        wrong=read_answers(item.get("wrong", []), problems, where="`wrong`"),
+        reference=one.reference,
+        wrong=one.wrong,
+        turns=turns,
         use=next((known for known in _USES if known == use), None),
         family=family.strip() if isinstance(family, str) else None,
         passage=passage if isinstance(passage, str) else None,
         extra=extra,
+    )
+
+
+def _turns(item: dict[str, Json], problems: list[str]) -> tuple[UserTurn, ...]:
+    """The user's turns of a conversation."""
+    problems += [f"has both `turns` and `{key}`, which belongs into a turn" for key in _TURN_KEYS if key in item]
+    listed = item["turns"]
+    if not isinstance(listed, list) or not 2 <= len(listed) <= MOST_TURNS:
+        problems.append(
+            f'`turns` must be a list of 2 to {MOST_TURNS} turns such as {{"input": "…", "expected": {{…}}}}'
+        )
+        return ()
+    turns = []
+    for number, entry in enumerate(listed, 1):
+        found: list[str] = []
+        if isinstance(entry, dict):
+            found += [_unknown(key, _TURN_KEYS) for key in entry if key not in _TURN_KEYS]
+            turns.append(_turn(entry, found))
+        else:
+            found.append("must be an object with `input`")
+        problems += [f"turn {number}: {problem}" for problem in found]
+    return tuple(turns)
+
+
+def _turn(item: dict[str, Json], problems: list[str]) -> UserTurn:
+    """What the user says, and what the answer to it must be."""
+    if "input" in item and "prompt" in item:
+        problems.append("has both `input` and `prompt`, which mean the same")
+    prompt = item.get("input", item.get("prompt"))
+    if not isinstance(prompt, str):
+        problems.append("`input` must be a string" if prompt is not None else "has no `input`")
+        prompt = ""
+    elif not prompt.strip():
+        problems.append("`input` is empty")
+    return UserTurn(
+        prompt=prompt,
+        checks=(*_expected_checks(item, problems), *_listed_checks(item, problems)),
+        reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in item else None,
+        wrong=read_answers(item.get("wrong", []), problems, where="`wrong`"),
     )
 
 
@@ -446,5 +495,6 @@ def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
     )
     if whole_characters(whole) != whole:
         yield "contains a lone surrogate (half a character), which cannot be sent to a model"
-    for check in case.checks:
-        yield from check_problems(check)
+    for number, part in enumerate(case.parts, 1):
+        where = f"turn {number}: " if case.turns else ""
+        yield from (f"{where}{problem}" for check in part.checks for problem in check_problems(check))

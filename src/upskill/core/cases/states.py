@@ -25,6 +25,7 @@ from upskill.core.checks import KINDS, GradingContext
 from upskill.core.checks.contains import find_token
 from upskill.core.nouns import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
 from upskill.core.nouns.answer import answer_digest
+from upskill.core.nouns.case import LABELS
 from upskill.core.nouns.text import shortened
 from upskill.core.progress import SILENT, Progress
 
@@ -34,6 +35,7 @@ VERSION = 1
 LEAST_CAUGHT = 0.8
 """The share of mechanical mutants that must fail."""
 
+_WEAKEST_FIRST: tuple[State, ...] = ("rejected", "unproven", "qualified")
 MOST_OTHERS = 100
 MOST_OTHERS_IN_SANDBOX = 8
 MOST_MUTANTS_PER_WAY_IN_SANDBOX = 4
@@ -54,7 +56,39 @@ def qualify(
     context: GradingContext = GradingContext(),  # noqa: B008 - frozen
     progress: Progress = SILENT,
 ) -> tuple[Qualification, ...]:
-    """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge."""
+    """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge.
+
+    Each turn of a conversation that has checks is qualified as a case is; the answers to earlier turns are wrong.
+    """
+    parts = [part for case in cases for part in case.parts if part.checks or not case.turns]
+    known = iter(_qualify_each(parts, skill, context=context, progress=progress))
+    return tuple(_of_turns(case, known) if case.turns else next(known) for case in cases)
+
+
+def _of_turns(case: Case, known: Iterator[Qualification]) -> Qualification:
+    """A conversation is what its weakest turn is, and what applies to one turn is said of that turn."""
+    turns = {number: next(known) for number, turn in enumerate(case.turns, 1) if turn.checks}
+    states = {one.state for one in turns.values()}
+    labels = {label for one in turns.values() for label in one.labels}
+    if not all("recall" in one.labels for one in turns.values()):
+        labels.discard("recall")
+    return Qualification(
+        case_id=case.id,
+        state=next((state for state in _WEAKEST_FIRST if state in states), "unproven"),
+        labels=tuple(label for label in LABELS if label in labels),
+        reasons=tuple(
+            replace(reason, saw=f"turn {number}: {reason.saw}")
+            for number, one in turns.items()
+            for reason in one.reasons
+        ),
+        mutants=sum(one.mutants for one in turns.values()),
+        slipped=tuple(f"turn {number}: {what}" for number, one in turns.items() for what in one.slipped),
+    )
+
+
+def _qualify_each(
+    cases: Sequence[Case], skill: Skill, *, context: GradingContext, progress: Progress
+) -> tuple[Qualification, ...]:
     keys = _keys(cases, skill, context)
     found = {key: _remembered[key] for key in keys if key in _remembered}
     stop = Event()
@@ -193,7 +227,9 @@ def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterat
     own = None if case.reference is None else content_key(case.reference)
     others: dict[object, Case] = {}
     for other in cases:
-        if other is not case and other.reference is not None and content_key(other.reference) != own:
+        if other is case or case.goes_on_in(other):  # a later answer may well answer this turn too
+            continue
+        if other.reference is not None and content_key(other.reference) != own:
             others.setdefault(content_key(other.reference), other)
     tried = list(others.values())[:most]
     passing = [other for other in tried if other.reference is not None and examination.passes(other.reference)]

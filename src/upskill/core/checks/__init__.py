@@ -4,6 +4,7 @@ One module per kind. `KINDS` is the registry: a new kind is a new module and one
 """
 
 import json
+from dataclasses import replace
 
 from upskill.core.checks.command import Command
 from upskill.core.checks.commands import Commands, FilesRead
@@ -24,6 +25,7 @@ from upskill.core.checks.regex import Regex
 from upskill.core.checks.structured import JSON, TOML, YAML
 from upskill.core.checks.tools import Tokens, Tools, Turns
 from upskill.core.nouns import Answer, Case, Check, CheckOffer, CheckResult, Grade
+from upskill.core.nouns.case import dialogue
 from upskill.core.nouns.text import printable
 
 KINDS: dict[str, Kind] = {
@@ -55,7 +57,19 @@ def check_problems(check: Check, *, judge: bool = False) -> list[str]:
 
 def case_problems(case: Case) -> list[str]:
     """What is wrong with checks that only the whole case can show; asked once each check by itself is in order."""
-    found = (problem for check in case.checks for problem in KINDS[check.kind].case_problems(check.spec, case))
+    found = [
+        problem
+        for part in case.parts
+        for check in part.checks
+        for problem in KINDS[check.kind].case_problems(check.spec, part)
+    ]
+    for number, turn in enumerate(case.turns[:-1], 1):
+        found += [
+            f"case {case.id}, turn {number}: `{check.kind}` looks at what is left and done at the end; "
+            "move it to the last turn"
+            for check in turn.checks
+            if KINDS[check.kind].of_the_way or "files" in KINDS[check.kind].needs(check.spec)
+        ]
     return list(dict.fromkeys(found))
 
 
@@ -72,9 +86,27 @@ def needs(case: Case) -> frozenset[Need]:
 
 
 def grade(case: Case, answer: Answer, *, context: GradingContext = GradingContext()) -> Grade:  # noqa: B008 - frozen
-    """Run every check of a case on an answer. A check that crashes raises: that is never a failed answer."""
-    submission = Submission(case=case, answer=answer, context=context)
-    return Grade(results=tuple(_run(check, submission) for check in case.checks))
+    """Run every check of a case on an answer. A check that crashes raises: that is never a failed answer.
+
+    In a conversation the checks of a turn see the answer to it. Files and tool calls are for those of the last turn.
+    """
+    if not case.turns:
+        submission = Submission(case=case, answer=answer, context=context)
+        return Grade(results=tuple(_run(check, submission) for check in case.checks))
+    prompts, answers = [turn.prompt for turn in case.turns], (*answer.earlier, answer.text)
+    results: list[CheckResult] = []
+    for number, part in enumerate(case.parts, 1):
+        if number > len(answers):
+            unasked = f"turn {number}: the conversation ended before it"
+            results += (CheckResult(kind=check.kind, passed=False, saw=unasked) for check in part.checks)
+            continue
+        if number > 1:  # a judge reads what was said before
+            part = replace(part, prompt=dialogue(prompts[:number], answers[: number - 1]))
+        mine = replace(answer, earlier=()) if number == len(prompts) else Answer(text=answers[number - 1])
+        submission = Submission(case=part, answer=mine, context=context)
+        found = (_run(check, submission) for check in part.checks)
+        results += (replace(result, saw=f"turn {number}: {result.saw}") for result in found)
+    return Grade(results=tuple(results))
 
 
 def _run(check: Check, submission: Submission) -> CheckResult:

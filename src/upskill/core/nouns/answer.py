@@ -135,6 +135,9 @@ class Answer:
     """What checks can read of an answer. In chat, the files are its fenced blocks."""
 
     text: str = ""
+    """In a conversation, the answer to the last turn of the user that was put."""
+    earlier: tuple[str, ...] = ()
+    """The answers to the turns before that."""
     files: Files = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     """Files of the case that were removed."""
@@ -152,5 +155,6 @@ def answer_digest(answer: Answer) -> str:
         {
             "text": answer.text,
             "files": {path: hashlib.sha256(data).hexdigest() for path, data in answer.files.items()},
+            **({"earlier": answer.earlier} if answer.earlier else {}),
         }
     )

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Literal
 
 from upskill.core.nouns.answer import Answer, Files
@@ -55,12 +56,24 @@ class CheckOffer:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class UserTurn:
+    """What a user says at one point of a conversation, with the checks of the answer to it."""
+
+    prompt: str
+    checks: tuple[Check, ...] = ()
+    reference: Answer | None = None
+    wrong: tuple[Answer, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
     """One task for a model, with the checks that decide whether it was done."""
 
     id: str
     prompt: str
+    """In a conversation, the words of the user in all turns."""
     checks: tuple[Check, ...]
+    """In a conversation, those of all turns, in their order."""
     files: Files = field(default_factory=dict)
     """Files in the model's working folder at the start."""
     reference: Answer | None = None
@@ -75,11 +88,14 @@ class Case:
     """The part of the material that holds the answer. Only the ceiling arm shows it to a model."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Keys of a foreign file that we do not use and do not lose."""
+    turns: tuple[UserTurn, ...] = ()
+    """What the user says one after the other, in a conversation; empty where one prompt is answered once."""
 
     @property
     def digest(self) -> str:
         """Changes with the prompt, the files or any check; the id is only a name."""
-        return digest_of({**self._asked, "checks": [[check.kind, check.spec] for check in self.checks]})
+        turns = {"checks_of_turns": [len(turn.checks) for turn in self.turns]} if self.turns else {}
+        return digest_of({**self._asked, "checks": [[check.kind, check.spec] for check in self.checks], **turns})
 
     @property
     def prompt_digest(self) -> str:
@@ -89,7 +105,59 @@ class Case:
     @property
     def _asked(self) -> dict[str, object]:
         files = {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
-        return {"prompt": self.prompt, **({"files": files} if files else {})}
+        turns = {"turns": [turn.prompt for turn in self.turns]} if self.turns else {}
+        return {"prompt": self.prompt, **({"files": files} if files else {}), **turns}
+
+    @property
+    def first_prompt(self) -> str:
+        """What the user says first."""
+        return self.turns[0].prompt if self.turns else self.prompt
+
+    @property
+    def later_prompts(self) -> tuple[str, ...]:
+        """What the user says after the first answer, one after the other."""
+        return tuple(turn.prompt for turn in self.turns[1:])
+
+    def goes_on_in(self, other: "Case") -> bool:
+        """Whether another part is a later turn of the conversation that this part begins."""
+        return other.prompt.startswith(f"{self.prompt}{_THEN}")
+
+    @property
+    def parts(self) -> tuple["Case", ...]:
+        """Each turn as a case of its own, whose prompt is all that the user has said by then; the case itself where it
+        is no conversation."""
+        if not self.turns:
+            return (self,)
+        return tuple(
+            Case(
+                id=f"{self.id} turn {number}",
+                prompt=prompt_of(self.turns[:number]),
+                checks=turn.checks,
+                files=self.files,
+                reference=turn.reference,
+                wrong=turn.wrong,
+            )
+            for number, turn in enumerate(self.turns, 1)
+        )
+
+
+_THEN = "\n\nThen: "
+
+
+def prompt_of(turns: Sequence[UserTurn]) -> str:
+    """The words of the user in these turns."""
+    return _THEN.join(turn.prompt.strip() for turn in turns)
+
+
+def dialogue(prompts: Sequence[str], answers: Sequence[str]) -> str:
+    """Who said what, one after the other. A prompt without an answer is the last that was said."""
+    said = zip_longest(prompts, answers)
+    return "\n\n".join(
+        f"{who}: {text.strip()}"
+        for turn in said
+        for who, text in zip(("User", "Model"), turn, strict=True)
+        if text is not None
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -133,6 +133,9 @@ class Trial:
     repeat: int
     outcome: Outcome
     answer: str = ""
+    """In a conversation, the answer to the last turn of the user that was put."""
+    earlier: tuple[str, ...] | None = None
+    """The answers to the turns before that; `None` where the user has one turn."""
     kept_digest: str = ""
     """The digest of an answer that is not saved here."""
     files: Files = field(default_factory=dict)
@@ -202,6 +205,7 @@ class Trial:
         """All that checks read: the text, the files, and what the model did."""
         return Answer(
             text=self.answer,
+            earlier=self.earlier or (),
             files=self.files,
             removed=self.removed,
             trajectory=self.trajectory,
@@ -210,11 +214,20 @@ class Trial:
         )
 
     @property
+    def said(self) -> str:
+        """The answer as people read it: in a conversation the answers to all turns, by their numbers."""
+        if not self.earlier:
+            return self.answer
+        return "\n\n".join(f"To turn {number}: {text}" for number, text in enumerate((*self.earlier, self.answer), 1))
+
+    @property
     def answer_digest(self) -> str:
         """Equal for byte-identical answers that were reached by the same tool calls; empty without an answer."""
-        if self.kept_digest or not (self.answer or self.files):
+        if self.kept_digest or not (self.answer or self.files or self.earlier):
             return self.kept_digest
         digest = hashlib.blake2b(self.answer.encode("utf-8", "surrogatepass"), digest_size=8)
+        for text in self.earlier or ():
+            digest.update(b"\0\0\0" + text.encode("utf-8", "surrogatepass"))
         for path in sorted(self.files):
             digest.update(f"\0{path}\0".encode("utf-8", "surrogatepass") + self.files[path])
         for call in () if self.trajectory is None else self.trajectory.calls:
@@ -223,7 +236,7 @@ class Trial:
 
     def without_answer(self) -> "Trial":
         """The same trial without what the student left, except its digest."""
-        return replace(self, answer="", files={}, trajectory=None, kept_digest=self.answer_digest)
+        return replace(self, answer="", earlier=None, files={}, trajectory=None, kept_digest=self.answer_digest)
 
     def cleaned(self, clean: Callable[[str], str]) -> "Trial":
         """The same trial with every text in it cleaned. Its grade does not change."""
@@ -241,6 +254,7 @@ class Trial:
             self,
             outcome=outcome,
             answer=clean(self.answer),
+            earlier=None if self.earlier is None else tuple(map(clean, self.earlier)),
             files=files,
             served_model=served,
             trajectory=trajectory,

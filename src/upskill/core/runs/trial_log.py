@@ -144,6 +144,7 @@ def emptied(trial: Trial) -> Trial:
     place, because copies of 100,000 would cost seconds."""
     object.__setattr__(trial, "kept_digest", trial.answer_digest)
     object.__setattr__(trial, "answer", "")
+    object.__setattr__(trial, "earlier", None)
     object.__setattr__(trial, "files", {})
     object.__setattr__(trial, "trajectory", None)
     return trial

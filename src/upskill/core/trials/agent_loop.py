@@ -15,7 +15,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.core.nouns import Arm, Files, Skill
 from upskill.core.trials.harness import Requests
-from upskill.core.trials.sample_source import Find, PendingTrial
+from upskill.core.trials.sample_source import Find, PendingTrial, put_next
 from upskill.core.trials.sandbox_tools import (
     OpenSandbox,
     OpenSandboxes,
@@ -88,7 +88,7 @@ class SandboxSetup:
             spec = replace(spec, read_only=mount.files, executable=mount.executable)
             request = self._requests.render(planned.case, planned.arm)
             texts = [data.decode("utf-8", "replace") for data in planned.case.files.values()]
-            known = "\n".join([request.system, request.prompt, *texts])
+            known = "\n".join([request.text, *texts])
             watch = SkillWatch(
                 mount.marks,
                 folder=mount.folder,
@@ -178,7 +178,8 @@ async def _loop(
     sandbox_tools: SandboxTools,
     trial_limits: TrialLimits,
 ) -> TaskState:
-    """One answer of the model after the other, each with the results of its tool calls, until it calls none."""
+    """One answer of the model after the other, each with the results of its tool calls, until it calls none and the
+    user has nothing more to say."""
     for turn in range(1, trial_limits.turns + 1):
         state = await generate(state, tool_calls="single")
         pending.turns = turn
@@ -186,7 +187,7 @@ async def _loop(
         calls = state.output.message.tool_calls or []
         readable = [call for call in calls if call.parse_error is None and call.function in _TOOL_NAMES]
         pending.tool_calls = (pending.tool_calls or 0) + len(readable)
-        if not calls:
+        if not calls and not put_next(state, pending):
             return state
         use = sandbox_tools.skill_use if trial_limits.stop_at_load else None
         if use is not None and use.loaded:

@@ -52,6 +52,8 @@ class CaseRequest(NamedTuple):
     prompt: str
     files: str = ""
     """The digest of the files that lie in its folder."""
+    later: tuple[str, ...] = ()
+    """What the user says after the first answer, one after the other."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +62,13 @@ class Request:
 
     system: str
     prompt: str
+    later: tuple[str, ...] = ()
+    """What the user says after the first answer, one after the other."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join([self.system, self.prompt, *self.later])
 
 
 class Effort(NamedTuple):
@@ -208,7 +217,8 @@ class Requests:
 
     def render(self, case: Case, arm: Arm) -> Request:
         """What the student is told in one trial."""
-        return Request(system=self._system(case, arm), prompt=self._shown(case).prompt)
+        shown = self._shown(case)
+        return Request(system=self._system(case, arm), prompt=shown.prompt, later=shown.later)
 
     def _system(self, case: Case, arm: Arm) -> str:
         """What the student is told first. In the ceiling arm the passage stands where a skill would, in any harness."""
@@ -257,6 +267,8 @@ class Requests:
             seen["skill"] = [[file.path, file.sha256, file.executable] for file in skill.files]
             if self._trial_limits.setup.program is not None:
                 seen["name"] = skill.name  # of its folder, if its text has none: an agent lists it so
+        if shown.later:
+            seen["later"] = list(shown.later)
         if self.forces(arm):
             seen["forced"] = True
         return seen

@@ -44,7 +44,7 @@ from upskill.core.nouns.answer import Trajectory
 from upskill.core.nouns.answer_schemas import without_thinking
 from upskill.core.nouns.text import on_one_line, shortened, whole_characters
 from upskill.core.trials.harness import Requests
-from upskill.core.trials.outcome import Ending, outcome_of
+from upskill.core.trials.outcome import Ending, StopReason, outcome_of
 from upskill.core.trials.trial_run import Schedule, TrialRun
 from upskill.sandbox import SandboxGone, SandboxUnavailable
 
@@ -75,6 +75,10 @@ class PendingTrial:
     grade: Grade | None = None
     check_crash: str | None = None
     check_fault: Fault = "check"
+    earlier: tuple[str, ...] = ()
+    """The answers to the turns of the user before the last that was put."""
+    was_cut: bool = False
+    """Whether one of them was cut at its limit."""
     files: Files = field(default_factory=dict)
     """What a student with tools left in its working folder."""
     removed: tuple[str, ...] = ()
@@ -123,6 +127,24 @@ def final_text(output: ModelOutput) -> str:
     return whole_characters(text)
 
 
+def put_next(state: TaskState, pending: PendingTrial) -> bool:
+    """Put the next turn of the user after an answer. False where that was the last one, or where the answer has failed
+    by the way it ended: the conversation ends with it."""
+    later, output = pending.planned.case.later_prompts, state.output
+    text = final_text(output)
+    if len(pending.earlier) == len(later) or not output.choices:
+        return False
+    # With tools, work may be all that there is of an answer.
+    silent = not text.strip() and pending.tool_calls is None
+    if silent or _refused(output.choices[0]) or output.stop_reason in ("content_filter", "model_length"):
+        return False
+    state.messages.append(ChatMessageUser(content=later[len(pending.earlier)]))
+    state.output = ModelOutput()  # nothing has been said to it yet, should this be the end
+    pending.earlier = (*pending.earlier, text)
+    pending.was_cut = pending.was_cut or output.stop_reason == "max_tokens"
+    return True
+
+
 @scorer(metrics=[accuracy()])
 def graded(find: Find, grade: Grader) -> Scorer:
     """Grade the final text, never the thinking, and the files, with the function that was handed in."""
@@ -133,6 +155,7 @@ def graded(find: Find, grade: Grader) -> Scorer:
             return Score(value=0, explanation="asked and graded by another evaluation")
         answer = Answer(
             text=final_text(state.output),
+            earlier=pending.earlier,
             files=pending.files,
             removed=pending.removed,
             trajectory=pending.trajectory,
@@ -334,6 +357,7 @@ class PlannedSource(SampleSource):
             repeat=planned.repeat,
             outcome=outcome_of(ending),
             answer=ending.text,
+            earlier=pending.earlier if planned.case.turns else None,
             files=pending.files,
             removed=pending.removed,
             outside=pending.outside,
@@ -379,7 +403,7 @@ def _ending(pending: PendingTrial, sample: EvalSample) -> Ending:
     stopped = sample.error is not None and sample.error.message.startswith(("CancelledError(", "Cancelled("))
     return Ending(
         text=final_text(output),
-        stop=output.stop_reason if output.choices else None,
+        stop=_stop_reason(pending, output),
         left_files=bool(pending.files or pending.removed),
         files_refused=pending.files_refused is not None,
         refused=bool(output.choices) and _refused(output.choices[0]),
@@ -389,6 +413,13 @@ def _ending(pending: PendingTrial, sample: EvalSample) -> Ending:
         cancelled=stopped,
         grade=pending.grade,
     )
+
+
+def _stop_reason(pending: PendingTrial, output: ModelOutput) -> StopReason | None:
+    """Why the last answer ended. A conversation with an answer that was cut was cut."""
+    if not output.choices:
+        return None
+    return "max_tokens" if pending.was_cut and output.stop_reason == "stop" else output.stop_reason
 
 
 def _refused(choice: Any) -> bool:

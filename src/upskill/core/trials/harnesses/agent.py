@@ -31,7 +31,7 @@ ENTRY = next(line for line in OFFERED.splitlines() if line.startswith("- "))
 
 
 class Agent:
-    """Students work with tools until they answer without calling one, or until they run out of something."""
+    """Students work with tools until they answer each turn of the user without calling one, or run out of something."""
 
     version = "agent/3"
     frame = read_words("agent_frame.md")
@@ -61,7 +61,7 @@ class Agent:
     def show(self, case: Case) -> CaseRequest:
         """Its files lie in the working folder."""
         digests = {path: hashlib.sha256(data).hexdigest() for path, data in case.files.items()}
-        return CaseRequest(case.prompt, digest_of(digests) if digests else "")
+        return CaseRequest(case.first_prompt, digest_of(digests) if digests else "", case.later_prompts)
 
     def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Tools, limits and the files of the case."""

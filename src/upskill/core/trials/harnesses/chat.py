@@ -1,4 +1,4 @@
-"""The harness `chat`: one question, one answer, no tools. The skill is given in the system message."""
+"""The harness `chat`: questions and answers without tools, mostly one of each. The skill is in the system message."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def with_files(case: Case) -> str:
-    """The prompt, and after it every file in a fence with its path; the prompt alone where there are no files."""
-    return "\n\n".join([case.prompt, *(_fenced(path, data) for path, data in sorted(case.files.items()))])
+    """The first prompt, and after it every file in a fence with its path; the prompt alone where there are no files."""
+    return "\n\n".join([case.first_prompt, *(_fenced(path, data) for path, data in sorted(case.files.items()))])
 
 
 def _fenced(path: str, data: bytes) -> str:
@@ -32,7 +32,7 @@ def _fenced(path: str, data: bytes) -> str:
 
 
 class Chat:
-    """Students answer once, and see the files of a case in the prompt."""
+    """Students answer once to each turn of the user, and see the files of a case in the first prompt."""
 
     version = "chat/2"
     frame = read_words("frame.md")
@@ -51,7 +51,7 @@ class Chat:
 
     def show(self, case: Case) -> CaseRequest:
         """Its files follow the prompt."""
-        return CaseRequest(with_files(case))
+        return CaseRequest(with_files(case), later=case.later_prompts)
 
     def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Nothing but the request."""
@@ -61,15 +61,21 @@ class Chat:
     def solving(
         self, run: "TrialRun", requests: Requests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
-        """Put the question through the metered client."""
+        """Put the questions through the metered client, each with the conversation up to it."""
         from inspect_ai.solver import solver
+
+        from upskill.core.trials.sample_source import put_next
 
         @solver
         def ask(find: "Find") -> "Solver":
             async def solve(state: "TaskState", generate: "Generate") -> "TaskState":
                 began()
-                with find(state).billed():
-                    return await generate(state, tool_calls="none")
+                pending = find(state)
+                with pending.billed():
+                    state = await generate(state, tool_calls="none")
+                    while put_next(state, pending):
+                        state = await generate(state, tool_calls="none")
+                return state
 
             return solve
 
