@@ -24,8 +24,10 @@ def measure_skills_together(
     dry_run: bool,
     as_json: bool,
     yes: bool,
+    prompts: bool = False,
 ) -> int:
-    """Measure the skills that were named, print what came out, and give the exit code."""
+    """Measure the skills that were named on their cases, or on their trigger `prompts`; print what came out, and give
+    the exit code."""
     chosen = options.resolved(settings)
     order = EvaluationOrder(
         skill=skills[0] if skills else Path(),
@@ -37,10 +39,13 @@ def measure_skills_together(
     )
     if dry_run:
         announce = partial(print_lines, err=True)
-        _show_plan(prepare_together(skills, order, chosen, announce=announce, needs_keys=False), as_json=as_json)
+        planned = prepare_together(skills, order, chosen, prompts=prompts, announce=announce, needs_keys=False)
+        _show_plan(planned, as_json=as_json)
         return EXIT_DONE
     with TimedProgress() as progress:
-        prepared = prepare_together(skills, order, chosen, progress=progress, announce=progress.announce)
+        prepared = prepare_together(
+            skills, order, chosen, prompts=prompts, progress=progress, announce=progress.announce
+        )
         result = measure_together(
             prepared,
             settings=chosen,

@@ -42,7 +42,7 @@ def together_json(result: TogetherResult) -> dict[str, Any]:
                 "skill": one.skill,
                 "other": one.other or None,
                 "lift": _effect_json(one.lift),
-                "loads": None if one.loads is None else _effect_json(one.loads),
+                "loads": _effect_json(one.loads),
             }
             for one in result.effects
         ],
@@ -54,7 +54,9 @@ def together_json(result: TogetherResult) -> dict[str, Any]:
     }
 
 
-def _effect_json(effect: Effect) -> dict[str, Any]:
+def _effect_json(effect: Effect | None) -> dict[str, Any] | None:
+    if effect is None:
+        return None
     ends = effect.interval
     return {
         "mean": effect.mean,
@@ -64,18 +66,11 @@ def _effect_json(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _verdict(one: PairEffect) -> EffectVerdict:
-    """That of the lift; that of the loads where only these tell."""
-    if one.lift.verdict in _STYLES or one.loads is None or one.loads.verdict not in _STYLES:
-        return one.lift.verdict
-    return one.loads.verdict
-
-
 def sentence(result: TogetherResult) -> str:
     """What came out, in one line."""
     pairs = [one for one in result.effects if one.other]
-    said = [f"{one.other} {_verdict(one)} {one.skill}" for one in pairs if _verdict(one) in _STYLES]
-    unclear = sum(_verdict(one) == "undecided" for one in pairs)
+    said = [f"{one.other} {one.deciding.verdict} {one.skill}" for one in pairs if one.deciding.verdict in _STYLES]
+    unclear = sum(one.deciding.verdict == "undecided" for one in pairs)
     if not pairs:
         return f"{count(len(result.descriptions), 'skill')} together: nothing was measured"
     told = "; ".join(dict.fromkeys(said)) if said else "no skill was shown to change another"
@@ -86,15 +81,14 @@ def lines_of(result: TogetherResult) -> Iterator[str]:
     """What each decided pair means, and what to change; then what it rests on."""
     names = names_by_model(result.models)
     for one in result.effects:
-        if _verdict(one) not in _STYLES:
+        if one.deciding.verdict not in _STYLES:
             continue
         on = f" on {names[one.model]}" if len(result.models) > 1 else ""
         what = one.other or "all others together"
-        said = f"{one.skill}{on} with {what} beside it: {_words(one.lift, 'of its pass rate')}"
-        if one.loads is not None:
-            said += f"; {_words(one.loads, 'of its loads')}"
-        yield said
-        if one.other and _verdict(one) == "costs":
+        told = ((one.lift, "of its pass rate"), (one.loads, "of its loads"))
+        figures = "; ".join(_words(effect, of) for effect, of in told if effect is not None)
+        yield f"{one.skill}{on} with {what} beside it: {figures}"
+        if one.other and one.deciding.verdict == "costs":
             yield from (f"  {line}" for line in _what_to_change(one, result))
     for row in result.rates:
         if row.withheld:
@@ -139,7 +133,7 @@ def show_together(result: TogetherResult, console: Console) -> None:
         if len(result.models) > 1:
             console.print(Text(f"{names[model]}:"))
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("cases of", overflow="fold")
+        table.add_column(_asked(result), overflow="fold")
         for title in ("alone", "together"):
             table.add_column(title, no_wrap=True, justify="right")
         for number in range(1, len(skills) + 1):
@@ -154,23 +148,28 @@ def show_together(result: TogetherResult, console: Console) -> None:
     print_lines([Text(), *map(Text, lines_of(result)), Text(spent), Text(sentence(result), style="bold")], console)
 
 
+def _asked(result: TogetherResult) -> str:
+    return "cases of" if any(one.lift for one in result.effects) else "prompts of"
+
+
 def _row(result: TogetherResult, model: str, skill: str, skills: Sequence[str]) -> list[PairEffect | None]:
     found = {one.other: one for one in result.effects if one.model == model and one.skill == skill}
     return [found.get(other) for other in skills]
 
 
 def _shares(row: SkillRates) -> list[str]:
-    return ["-" if one is None else f"{one:.0%}" for one in (row.alone, row.together)]
+    shares = (row.loaded_alone, row.loaded_together) if row.alone is None else (row.alone, row.together)
+    return ["-" if one is None else f"{one:.0%}" for one in shares]
 
 
 def _cell(one: PairEffect | None, *, wide: bool) -> Text:
     """The effect in points; a question mark where it is undecided."""
     if one is None:
         return Text("·", style="dim")
-    verdict = _verdict(one)
-    said = points(one.lift.mean)
-    if wide and one.lift.interval is not None:
-        said += f" ({points_range(one.lift.interval.low, one.lift.interval.high)})"
+    shown, verdict = one.lift or one.deciding, one.deciding.verdict
+    said = points(shown.mean)
+    if wide and shown.interval is not None:
+        said += f" ({points_range(shown.interval.low, shown.interval.high)})"
     return Text(f"{said}?" if verdict == "undecided" else said, style=_STYLES.get(verdict, "dim"))
 
 
@@ -196,7 +195,7 @@ def together_page(result: TogetherResult) -> str:
 def _matrix(result: TogetherResult, model: str) -> Markup:
     """A row for each skill whose cases were asked, a column for each skill that was beside it."""
     skills = list(result.descriptions)
-    titles = ("cases of", "alone", "together", *(f"with {name}" for name in skills))
+    titles = (_asked(result), "alone", "together", *(f"with {name}" for name in skills))
     head = Markup("").join(Markup("<th>{}</th>").format(plain(title)) for title in titles)
     rows = Markup("")
     for row in (one for one in result.rates if one.model == model):

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+from upskill.core.cases.prompts import read_skill_triggers
 from upskill.core.models import MeteredClient
 from upskill.core.models.preflight import THE_SERVER
 from upskill.core.nouns import Purchase, RunEnd, Scored, Skill, Trial, harness_info
@@ -40,7 +41,7 @@ from upskill.evaluation.conclude import by_student, end_notes, students_end
 from upskill.evaluation.estimate import Estimate, client_for, estimate_plan, purchase_since, seconds_per_call
 from upskill.evaluation.evaluate import ended_in, first_record, relative, versions
 from upskill.evaluation.order import EvaluationOrder
-from upskill.evaluation.prepare import PreparedEvaluation, prepare
+from upskill.evaluation.prepare import ChosenCases, PreparedEvaluation, choose_harness, prepare
 from upskill.evaluation.several import find_targets
 from upskill.redaction import redactor_from
 
@@ -104,14 +105,21 @@ class PairEffect:
     """Whose cases were asked."""
     other: str
     """What was beside it, or was not. Empty: all others together."""
-    lift: Effect
+    lift: Effect | None
+    """`None` where prompts are asked, of which only is known whether they load it."""
     loads: Effect | None
     """The same of its loads; `None` where skills are given."""
+
+    @property
+    def deciding(self) -> Effect:
+        """The lift; the loads where only these tell."""
+        known = [one for one in (self.lift, self.loads) if one is not None]
+        return next((one for one in known if one.verdict in ("costs", "helps")), known[0])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillRates:
-    """One skill with one model: how often its cases passed, and how often it was loaded."""
+    """One skill with one model: how often its cases passed, and how often it was loaded. Prompts never pass."""
 
     model: str
     skill: str
@@ -153,11 +161,13 @@ def prepare_together(
     order: EvaluationOrder,
     settings: ResolvedSettings,
     *,
+    prompts: bool = False,
     progress: Progress = SILENT,
     announce: Callable[[str], None] = lambda _: None,
     needs_keys: bool = True,
 ) -> PreparedTogether:
-    """Read, check and price. Raises, with what to do, if no call could succeed."""
+    """Read, check and price. With `prompts`, those that should load a skill are asked in place of its cases. Raises,
+    with what to do, if no call could succeed."""
     folders = find_targets(paths)
     skills = [read_skill(folder) for folder in folders]
     if not 2 <= len(skills) <= MOST_SKILLS:
@@ -169,7 +179,7 @@ def prepare_together(
         same = [one for one in folders[:number] if read_skill(one).name == skills[number].name]
         if same:
             raise UsageError(f"{folder} and {same[0]}: two skills are named {skills[number].name}", hint="rename one")
-        if not has_cases(folder):
+        if not prompts and not has_cases(folder):
             raise UsageError(
                 f"{skills[number].name}: there are no cases",
                 hint=f"let a teacher write them with `upskill cases write {folder}`",
@@ -184,6 +194,7 @@ def prepare_together(
                 replace(asked, skill=folder),
                 others,
                 settings,
+                chosen=_prompts_of(folder, skills[number].name) if prompts else None,
                 progress=progress,
                 announce=announce if number == 0 else lambda _: None,
                 needs_keys=needs_keys,
@@ -200,23 +211,48 @@ def prepare_together(
     )
 
 
+def _prompts_of(folder: Path, name: str) -> ChosenCases:
+    """The held-out trigger prompts that should load a skill."""
+    found = read_skill_triggers(folder)
+    asked = () if found is None else tuple(one for one in found.prompts if one.should_load and one.use != "learn")
+    if found is None or not asked:
+        raise UsageError(
+            f"{name}: there are no held-out trigger prompts that should load it",
+            hint=f"let a teacher write them with `upskill trigger {folder} --write`",
+        )
+    return ChosenCases(cases=tuple(one.as_case for one in asked), path=found.path, loads_only=True)
+
+
 def _measured_skill(
     order: EvaluationOrder,
     others: Mapping[str, Path],
     settings: ResolvedSettings,
     *,
+    chosen: ChosenCases | None,
     progress: Progress,
     announce: Callable[[str], None],
     needs_keys: bool,
 ) -> MeasuredSkill:
     """The plans of one skill: the sets between none and all differ from these two in the other skills alone."""
+    values = settings.values
+    if chosen is not None:
+        values = replace(values, harness=choose_harness(values.harness, (), loads=True))
+        if not harness_info(values.harness).with_tools:
+            raise UsageError(f"with the harness {values.harness} a model cannot load a skill", hint="remove --harness")
     alone = prepare(
-        order, settings.values, unchosen=settings.unchosen, progress=progress, announce=announce, needs_keys=needs_keys
+        order,
+        values,
+        chosen=chosen,
+        unchosen=settings.unchosen,
+        progress=progress,
+        announce=announce,
+        needs_keys=needs_keys,
     )
     beside = Among(folders=tuple(str(path) for path in others.values()))
     among = prepare(
         replace(order, among=beside),
-        replace(settings.values, harness=alone.experiment.plan.harness),
+        replace(values, harness=alone.experiment.plan.harness),
+        chosen=chosen,
         known=alone.qualifications,
         unchosen=settings.unchosen,
         progress=progress,
@@ -227,7 +263,7 @@ def _measured_skill(
         raise UsageError(f"{', '.join(sorted(missing))}: the same as another skill, so there is nothing to measure")
     names = list(others)
     sets = [frozenset(names[number] for number in some) for some in balanced_sets(len(names))]
-    middle = [_beside(among, alone, [found[name] for name in sorted(some)], settings.values) for some in sets[1:-1]]
+    middle = [_beside(among, alone, [found[name] for name in sorted(some)], values) for some in sets[1:-1]]
     parts = (alone, *middle, among)
     return MeasuredSkill(skill=alone.experiment.skill, parts=parts, sets=tuple(sets))
 
@@ -397,6 +433,7 @@ def _effects(
     keys = [key for key in found[0] if all(key in some for some in found)]
     rows = [tuple(some[key] for some in found) for key in keys]
     planned = len(plan.cases) * plan.repeats
+    loads_only = one.parts[0].experiment.trial_limits.stop_at_load
     with_loads = harness_info(plan.harness).with_tools and all(trial.skill_use for row in rows for trial in row)
     withheld = not rows or planned - len(rows) > MOST_DROPPED * planned
 
@@ -416,8 +453,8 @@ def _effects(
         skill=one.skill.name,
         harness=plan.harness,
         cases=len({case_id for case_id, _ in keys}),
-        alone=rate(0, _passed),
-        together=rate(-1, _passed),
+        alone=None if loads_only else rate(0, _passed),
+        together=None if loads_only else rate(-1, _passed),
         loaded_alone=loads[0],
         loaded_together=loads[1],
         dropped=planned - len(rows),
@@ -428,10 +465,10 @@ def _effects(
     for other in ("", *sorted(one.sets[-1])) if not withheld else ():
         whole = [None if 0 < number < last else number == last for number in range(len(one.sets))]
         present = [other in some for some in one.sets] if other else whole
-        lift = effect(present, _passed)
-        assert lift is not None  # there are rows
+        lift = None if loads_only else effect(present, _passed)
         loads_too = effect(present, _loaded) if with_loads else None
-        told.append(PairEffect(model=model, skill=one.skill.name, other=other, lift=lift, loads=loads_too))
+        if lift is not None or loads_too is not None:
+            told.append(PairEffect(model=model, skill=one.skill.name, other=other, lift=lift, loads=loads_too))
     return rates, told
 
 

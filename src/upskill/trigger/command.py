@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 from upskill.terminal import options
 from upskill.terminal.display import TimedProgress
-from upskill.terminal.output import ask_to_spend, console, named, next_lines, print_json, print_lines, typed_options
+from upskill.terminal.output import (
+    ask_to_spend,
+    console,
+    named,
+    next_lines,
+    print_json,
+    print_lines,
+    refuse_what_is_ignored,
+    typed_options,
+)
 
 if TYPE_CHECKING:
     from upskill.evaluation.triggering import PreparedTriggering
@@ -18,9 +27,14 @@ if TYPE_CHECKING:
     from upskill.sandbox import Backend
     from upskill.trigger.report import TriggerResult
 
+_HEEDED_TOGETHER = frozenset(
+    {"together", "skills", "models", "base_url", "runs", "harness", "sandbox", "accept_findings"}
+    | {"max_cost", "store", "dry_run", "as_json", "yes"}
+)
+
 
 @click.command("trigger", cls=options.Grouped)
-@click.argument("skill", type=click.Path(path_type=Path))
+@click.argument("skills", metavar="SKILL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.students("A model to measure; may be repeated.")
 @options.BASE_URL
 @click.option(
@@ -32,6 +46,7 @@ if TYPE_CHECKING:
     help="A file of trigger prompts.  [default: evals/triggers.json of the skill]",
 )
 @click.option("--write", is_flag=True, help="Have a teacher write the prompts, and measure nothing; -m is the teacher.")
+@click.option("--together", is_flag=True, help="2 to 6 skills: measure which of them takes loads from which.")
 @click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
 @click.option("--require", is_flag=True, help="Exit with 1 unless the skill triggers well with every model.")
 @options.harness(auto="agent", with_tools=True)
@@ -45,9 +60,10 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="List every prompt that went wrong.")
 @options.YES
 def command(
-    skill: Path,
+    skills: tuple[Path, ...],
     prompt_file: Path | None,
     write: bool,
+    together: bool,
     runs: int,
     require: bool,
     among: tuple[str, ...],
@@ -68,14 +84,30 @@ def command(
     Exit codes: 0 done; 1 with --require, it does not trigger well, or that is undecided; 2 wrong usage; 3 failed, or no
     verdict; 130 interrupted.
     """
+    from upskill.core.by_name import by_name
     from upskill.core.nouns.skill import read_among
     from upskill.core.runs.own_runs import cap_for_yes, settings_record, typed_variables
     from upskill.trigger.report import step_after_trigger
     from upskill.trigger.trigger import TriggerOrder, plan_triggering, trigger
 
+    if together:
+        refuse_what_is_ignored(_HEEDED_TOGETHER, why="--together asks the prompts of each skill, with the others")
+        measured: int = by_name("measure_skills_together")(
+            skills,
+            settings,
+            repeats=runs,
+            sandbox=sandbox,
+            accept_findings=accept_findings,
+            dry_run=dry_run,
+            as_json=as_json,
+            yes=yes,
+            prompts=True,
+        )
+        return measured
+    if len(skills) > 1:
+        raise UsageError("trigger measures one skill, and several were named", hint="name one, or add --together")
+    skill = skills[0]
     if write:
-        from upskill.core.by_name import by_name
-
         shown = {"dry_run": dry_run, "as_json": as_json, "yes": yes}
         done: int = by_name("write_triggers_for_person")(skill, settings, output=prompt_file, **shown)
         return done
@@ -103,7 +135,7 @@ def command(
     recorded = settings_record(chosen)
     variables = "".join(f"{one} " for one in typed_variables(recorded))
     cap = "".join(f" {one}" for one in cap_for_yes(recorded)) if yes else ""
-    asked = typed_options(without=("skill", "as_json", "verbose", "require", "store")) + cap
+    asked = typed_options(without=("skills", "as_json", "verbose", "require", "store")) + cap
     where = {"--harness": settings["harness"], "--among": among}
     revised = {"--eval-model": settings["models"], "--eval-base-url": settings["base_url"]}
     step = step_after_trigger(

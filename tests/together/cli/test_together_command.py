@@ -78,6 +78,37 @@ def test_a_student_with_tools_that_loads_another_skill_is_told_with_both_descrip
     assert said.splitlines()[-1] == "bravo costs alpha (1 of 2 pairs undecided)"
 
 
+def test_prompts_tell_which_skill_takes_the_loads_of_another(upskill: Upskill, here: Path) -> None:
+    names = make_library(here, cases=2, names=NAMES[:2])
+    for name in names:
+        asked = [{"id": f"p{n}", "prompt": f"About {name}, {n}?", "should_load": True} for n in range(CASES)]
+        (here / name / "evals").mkdir()
+        (here / name / "evals" / "triggers.json").write_text(json.dumps({"prompts": asked}))
+
+    def routed(asked: ReceivedRequest) -> Behaviour:
+        """Loads the skill that is asked about, but alpha beside bravo."""
+        listed = re.findall(r"/skills/(\w+)/SKILL.md", asked.system)
+        wanted = re.findall(r"About (\w+),", json.dumps(asked.body))[0]
+        chosen = "bravo" if "bravo" in listed else wanted
+        if is_first(asked):
+            return tool_call(asked, "shell", command=f"cat /skills/{chosen}/SKILL.md")
+        return Behaviour(text="done")
+
+    with Provider(routed) as provider:
+        model = ("-m", "any", "--base-url", provider.url)
+        done = upskill("trigger", *names, "--together", *model, "--json")
+        assert done.returncode == 0, done.stderr
+        shown = upskill("trigger", *names, "--together", *model).stdout
+        assert upskill("trigger", *names, *model).returncode == 2
+    found = {(one["skill"], one["other"]): one for one in json.loads(done.stdout)["effects"]}
+    assert {one["lift"] for one in found.values()} == {None}
+    assert (found["alpha", "bravo"]["loads"]["mean"], found["alpha", "bravo"]["loads"]["verdict"]) == (-1.0, "costs")
+    assert found["bravo", "alpha"]["loads"]["mean"] == 0.0
+    assert shown.splitlines()[0].split()[:2] == ["prompts", "of"]
+    assert shown.splitlines()[1].split()[:6] == ["1", "alpha", "100%", "0%", "·", "−100"]
+    assert "alpha with bravo beside it: −100 points of its loads" in shown
+
+
 def test_a_skill_with_too_many_errors_is_told_nothing_of_and_the_same_command_asks_again(
     upskill: Upskill, here: Path
 ) -> None:
