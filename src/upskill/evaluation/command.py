@@ -62,7 +62,7 @@ class _Runs(click.ParamType[int | None]):
 
 
 @click.command("eval", cls=options.Grouped)
-@click.argument("skills", metavar="SKILL...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("skills", metavar="SKILL...", nargs=-1, type=options.SkillPath())
 @options.students("A model to measure; may be repeated.")
 @options.BASE_URL
 @click.option("--judge", metavar="MODEL", help="The model that grades checks written in prose.")

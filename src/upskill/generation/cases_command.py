@@ -62,13 +62,14 @@ def cases_write_command(
     Exit codes: 0 written; 2 wrong usage, or the skill already has cases; 3 failed.
     """
     from upskill.core.cases.split import read_counts
+    from upskill.core.hub import fetched
     from upskill.generation.write_for_skill import CasesOrder
 
     chosen = options.resolved({**settings, "teacher": teacher, "test_gen_model": teacher})
     order = CasesOrder(
         skill=skill,
         counts=read_counts(chosen.values.cases if counts is None else counts),
-        sources=sources,
+        sources=tuple(map(fetched, sources)),
         output=output,
         replace=replace,
     )

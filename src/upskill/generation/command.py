@@ -48,7 +48,7 @@ _HEEDED = frozenset(
     multiple=True,
     metavar="SOURCE",
     help="A session, `last` for the newest session here, a document, a repository, a candidate of `mine` such as "
-    "mined:1, or a skill to improve.",
+    "mined:1, or a skill to improve; also hf:// names on the Hugging Face Hub.",
 )
 @click.option(
     "--feedback",
@@ -127,6 +127,7 @@ def command(
     wrong usage; 3 failed, no verdict, no skill can help, or questions are open; 130 interrupted.
     """
     from upskill.core.cases.split import read_counts
+    from upskill.core.hub import fetched
     from upskill.core.models.handoff import HandoffOpen
     from upskill.core.runs.own_runs import resume_command
     from upskill.generation.generate import (
@@ -158,7 +159,7 @@ def command(
                 order = GenerateOrder(
                     task=_task(task),
                     examples=examples,
-                    sources=sources,
+                    sources=tuple(fetched(one, progress.note) for one in sources),
                     output=output,
                     counts=read_counts(chosen.values.cases if counts is None else counts),
                     case_file=None if case_file is None else str(case_file),

@@ -13,6 +13,7 @@ from typing import BinaryIO, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from upskill.core.cases.skill_meta import read_meta
+from upskill.core.hub import pinned
 from upskill.core.nouns import digest_of
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import count, whole_characters
@@ -102,7 +103,7 @@ def gather(
         documents=_cleaned(documents, clean, notes),
         skill=None if skill_folder is None else read_draft(skill_folder),
         skill_folder=skill_folder,
-        sources=tuple(map(clean, typed)),
+        sources=tuple(clean(pinned(one) or one) for one in typed),
         trace_digest=None if digest is None else digest_of(digest.text),
         redacted=taken_out + redactor.found.total,
         notes=tuple(dict.fromkeys(map(whole_characters, notes))),

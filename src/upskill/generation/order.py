@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter
 
 from upskill.core.cases.split import CaseCounts
+from upskill.core.hub import pinned
 from upskill.core.models import Endpoint, ServedModel, probe, resolve_model
 from upskill.core.models.endpoint import ENDPOINT_KEY, HANDOFF, TEACHER_KEY, student_endpoint, untyped_lines
 from upskill.core.models.preflight import THE_SERVER, fitted, is_installed, missing_keys
@@ -326,7 +327,7 @@ def recorded_cap(settings: ResolvedSettings, roles: Roles) -> ResolvedSettings:
 
 def target_for(order: GenerateOrder, settings: ResolvedSettings, *, skill: Path | None) -> Target:
     """Where the skill will be saved. Raises, before anything is spent, where a skill would be overwritten."""
-    if order.output is None and skill is not None:
+    if order.output is None and skill is not None and pinned(skill) is None:
         return in_place(skill)
     if order.output is None:
         return Target(parent=settings.place("skills_dir").resolve())
@@ -352,6 +353,8 @@ def target_for(order: GenerateOrder, settings: ResolvedSettings, *, skill: Path 
 
 def in_place(skill: Path) -> Target:
     """The place of a skill that is improved. Raises where no better one can take it."""
+    if (remote := pinned(skill)) is not None:
+        raise UsageError(f"{remote}: is on the Hub and is not replaced", hint="name a folder for the new one with -o")
     if skill.is_symlink():
         raise UsageError(f"{skill}: is a link; its target is not replaced", hint="name the real folder")
     folder = skill.resolve()

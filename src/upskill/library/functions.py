@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from upskill.core.cases.split import read_counts
+from upskill.core.hub import fetched
 from upskill.core.nouns import Evaluation, Trial
 from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UsageError
@@ -212,7 +213,7 @@ def generate(
         order = generating.GenerateOrder(
             task=task,
             examples=tuple(examples),
-            sources=tuple(os.fspath(one) for one in named),
+            sources=tuple(fetched(os.fspath(one)) for one in named),
             output=None if output is None else os.fspath(output),
             counts=read_counts(chosen.values.cases if cases is None else cases),
             case_file=None if tests is None else os.fspath(tests),
@@ -290,7 +291,7 @@ def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
     def work() -> TraceResult:
         return TraceResult(
             source=reading.read_trace(
-                os.fspath(source),
+                fetched(os.fspath(source)),
                 budget=DEFAULT_BUDGET if budget is None else budget,
                 folder=Path.cwd(),
                 environment=os.environ,

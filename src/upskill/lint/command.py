@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("lint")
-@click.argument("skills", type=click.Path(path_type=Path), nargs=-1, metavar="[SKILL]...")
+@click.argument("skills", type=options.SkillPath(), nargs=-1, metavar="[SKILL]...")
 @click.option(
     "--among",
     type=click.Path(path_type=Path),

@@ -17,7 +17,7 @@ from upskill.core.nouns.skill import (
     shared_path_problem,
 )
 from upskill.core.nouns.text import digest_of, on_one_line
-from upskill.core.skills.skill_files import FolderWalk, UnusualEntry, open_plain
+from upskill.core.skills.skill_files import FolderWalk, UnusualEntry, folder_name, open_plain
 from upskill.core.skills.skills import find_skills
 from upskill.errors import SkillInvalid, UpskillError, UsageError
 from upskill.lint.rules import finding
@@ -104,7 +104,7 @@ def read_folder(folder: Path) -> FolderContents:
             is_private = path.split("/", 1)[0].casefold() in NOT_FOR_STUDENTS
             (private if is_private else files)[path] = data
     return FolderContents(
-        name=root.name,
+        name=folder_name(root),
         files=files,
         digests={path: hashlib.sha256(data).hexdigest() for path, data in files.items()},
         private=private,

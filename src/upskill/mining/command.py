@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from upskill.core.hub import fetched
 from upskill.errors import EXIT_DONE, UsageError
 from upskill.terminal import options
 from upskill.terminal.display import StepProgress
@@ -74,7 +75,7 @@ def _asked(words: tuple[str, ...]) -> tuple[Path | None, int | None]:
         raise UsageError("one folder can be mined at a time", hint="name the folder above them")
     if not words:
         return None, None
-    folder = Path(words[0]).expanduser()
+    folder = Path(fetched(words[0], lambda line: print_lines(line, err=True))).expanduser()
     if not folder.is_dir():
         raise UsageError(f"{words[0]}: no such folder", hint="name a folder of sessions, or none for all agents' own")
     return folder, None

@@ -58,7 +58,7 @@ def evidence_command(skill: Path, dry_run: bool, as_json: bool) -> int:
 
 
 @click.command("verify")
-@click.argument("skill", type=click.Path(path_type=Path))
+@click.argument("skill", type=options.SkillPath())
 @options.CASE_FILE
 @options.JSON
 def verify_command(skill: Path, case_file: Path | None, as_json: bool) -> int:
@@ -116,7 +116,7 @@ _ACTIONS = {"write": "new", "replace": "replaces the older copy", "keep": "is th
 
 
 @click.command("install", cls=options.Grouped)
-@click.argument("skill", type=click.Path(path_type=Path))
+@click.argument("skill", type=options.SkillPath())
 @click.option(
     "--for",
     "agents",

@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from upskill import __version__
+from upskill.core.hub import pinned
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import INSTALL_RECORD, Skill, is_skill_name
 from upskill.core.nouns.text import on_one_line
@@ -134,6 +135,8 @@ class InstallRecord:
     files: Mapping[str, str]
     folders_made: int = 0
     """How many of the folders above, the innermost first."""
+    source: str | None = None
+    """The `hf://` name with its commit; `None` for a skill from this machine."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -257,6 +260,7 @@ def install(plan: InstallPlan) -> None:
                     name=plan.skill.name,
                     digest=plan.skill.digest,
                     files=_hashes(plan.files),
+                    source=pinned(plan.shared.root),
                     folders_made=max(min(made, MOST_FOLDERS_MADE), *_made_before(copy.real.parent), 0),
                 )
                 text = NewFile(record_text(_RECORD, record).encode())

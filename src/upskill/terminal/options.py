@@ -4,6 +4,7 @@ An option that stands for a setting hands its value over under the name of that 
 together, as `**settings`, and passes them on as they are; the others it names one by one.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -145,6 +146,25 @@ HEADINGS: dict[str, tuple[str, ...]] = {
 
 
 # What a command works on.
+
+
+class SkillPath(click.Path):
+    """A skill that is only read: a folder on this machine, or `hf://` for one on the Hugging Face Hub."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: "str | os.PathLike[str]", param: click.Parameter | None, ctx: click.Context | None
+    ) -> "str | bytes | os.PathLike[str]":
+        """Download what is on the Hub, and name it on stderr."""
+        if isinstance(value, str) and value.startswith(("hf://", "https://")):
+            from upskill.core.hub import fetched_skill
+            from upskill.terminal.output import print_lines
+
+            return fetched_skill(value, lambda line: print_lines(line, err=True))
+        return super().convert(value, param, ctx)
+
 
 CASE_FILE = click.option(
     "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of cases."

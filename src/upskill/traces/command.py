@@ -34,10 +34,11 @@ from upskill.traces.trace import Finding, FindingKind, TraceSource, TraceSummary
 def command(source: str, digest_only: bool, as_json: bool, budget: int | None) -> None:
     """Show what a recorded session contains: turns, tools, failures and their fixes, corrections, proofs.
 
-    PATH is a session of any agent, a folder of sessions (read as one), a text file, or - for stdin. `last` is the
-    newest session of Claude Code, Codex, Gemini CLI or opencode in this folder; `last:codex` names the agent. Secrets
-    are removed before anything is shown. Calls no model and writes nothing.
+    PATH is a session of any agent, a folder of sessions (read as one), a text file, an hf:// name on the Hugging Face
+    Hub, or - for stdin. `last` is the newest session of Claude Code, Codex, Gemini CLI or opencode in this folder;
+    `last:codex` names the agent. Secrets are removed before anything is shown. Calls no model and writes nothing.
     """
+    from upskill.core.hub import fetched
     from upskill.traces.digest import DEFAULT_BUDGET
     from upskill.traces.read_trace import read_trace
 
@@ -46,7 +47,7 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None) -
     with StepProgress() as steps:
         steps.step("reading", 0, None)
         read = read_trace(
-            source,
+            fetched(source, steps.note),
             budget=DEFAULT_BUDGET if budget is None else budget,
             folder=Path.cwd(),
             environment=os.environ,

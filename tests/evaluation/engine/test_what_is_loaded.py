@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import upskill
+from forking import COMMAND
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:
@@ -26,6 +27,17 @@ def test_search_leaves_no_file_and_needs_no_model_library() -> None:
     code = f"import sys, {modules}; print('gepa' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_an_evaluation_loads_nothing_of_the_hub(tmp_path: Path, example_skill: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import atexit, sys; atexit.register(lambda: sys.stderr.write(str('huggingface_hub' in sys.modules)))"
+    )
+    student = f"scripted/{example_skill.parent}/scripted/student.yaml"
+    words = [COMMAND, "eval", str(example_skill), "-m", student, "--runs", "1", "--yes"]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    assert done.stderr.endswith("False")
 
 
 def test_the_core_needs_the_standard_library_only() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from upskill.errors import UsageError
 from upskill.generation.gathering import gather
+from upskill.generation.order import in_place
 from upskill.traces.read_trace import read_trace
 
 SESSION = '{"role": "user", "content": "What is in the vault?"}\n{"role": "assistant", "content": "the private part"}\n'
@@ -46,3 +47,19 @@ def test_no_link_out_of_a_repository_is_learned_from(folder: Path, tmp_path: Pat
     gathered = gather("a task", sources=[str(folder)], folder=folder, environment={})
     assert [document.name for document in gathered.documents] == ["README.md"]
     shutil.rmtree(folder)
+
+
+def test_material_from_the_hub_is_recorded_with_its_commit(tmp_path: Path) -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    notes = tmp_path / "hub" / "datasets--team--notes" / "snapshots" / commit / "in" / "notes.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("# Notes\n\nThe port is 7413.\n")
+    material = gather("the port", sources=(str(notes),), folder=tmp_path, environment={})
+    assert material.sources == (f"hf://datasets/team/notes@{commit}/in/notes.md",)
+    assert "7413" in material.documents[0].text
+
+
+def test_a_skill_from_the_hub_is_never_replaced_in_the_cache(tmp_path: Path) -> None:
+    skill = tmp_path / "models--team--port" / "snapshots" / ("0123456789" * 4) / "port"
+    with pytest.raises(UsageError, match=r"^hf://team/port@0123456789\d+/port: is on the Hub and is not replaced$"):
+        in_place(skill)

@@ -32,6 +32,7 @@ try:
     app.main(sys.argv[1:], standalone_mode=False, prog_name="upskill")
 finally:
     heavy = {"inspect_ai", "openai", "anthropic", "pydantic", "rich", "genai_prices", "ray", "fsspec"}
+    heavy |= {"huggingface_hub", "httpx2"}
     heavy &= set(sys.modules)
     assert not heavy, heavy
 """

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -103,6 +104,13 @@ MOST_PROBLEMS = 100
 MOST_UNUSUAL = 1_000
 _EVIDENCE_MARK = b'"upskill.evidence/'
 _HEAD_BYTES = 200
+_SNAPSHOT = re.compile(r"/models--[^/]+?--([^/]+)/snapshots/[0-9a-f]{40}\Z")
+
+
+def folder_name(root: Path) -> str:
+    """The name of a skill's folder; of a whole repository in the Hub's cache, where folders are commits, its own."""
+    at = _SNAPSHOT.search(root.as_posix())
+    return root.name if at is None else at[1]
 
 
 class FoundFile(NamedTuple):

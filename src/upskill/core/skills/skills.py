@@ -28,7 +28,14 @@ from upskill.core.nouns.skill import (
 )
 from upskill.core.nouns.text import on_one_line
 from upskill.core.skills.markdown import SkillParts, one_line, parse_skill_text, render_skill_text
-from upskill.core.skills.skill_files import FoundFile, describe, find_files, foreign_evidence, skill_invalid
+from upskill.core.skills.skill_files import (
+    FoundFile,
+    describe,
+    find_files,
+    folder_name,
+    foreign_evidence,
+    skill_invalid,
+)
 from upskill.errors import EngineError, UsageError
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
@@ -127,14 +134,15 @@ def _description(parsed: SkillParts, problems: list[str]) -> str:
 def _name_and_notes(frontmatter: Mapping[str, object], root: Path) -> tuple[str, tuple[str, ...]]:
     raw = frontmatter.get("name", "")
     written = one_line(raw) if isinstance(raw, str) else ""
-    name = _safe_name(written or root.name)
+    folder = folder_name(root)
+    name = _safe_name(written or folder)
     notes: list[str] = []
     if not written:
         notes.append(f"SKILL.md has no name, so the name of its folder is used: {name}")
     elif name != written:
         notes.append(f"the name {written!r} is not valid under the Agent Skills specification; {name} is used instead")
-    if name != root.name:
-        notes.append(f"the name {name} differs from the name of its folder, {root.name}; some agents refuse that")
+    if name != folder:
+        notes.append(f"the name {name} differs from the name of its folder, {folder}; some agents refuse that")
     return name, tuple(notes)
 
 
