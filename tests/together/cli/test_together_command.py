@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from provider import Behaviour, Provider, ReceivedRequest
-from together.made_library import EFFECTS, NAMES, make_library, student
+from together.made_library import NAMES, make_library
 from tool_students import is_first, tool_call
 from typed import Upskill
 
@@ -154,26 +154,3 @@ def test_what_cannot_be_measured_together_is_refused_before_any_call(
         assert done.returncode == 2
         assert said in done.stderr
         assert not provider.requests
-
-
-@pytest.mark.full
-def test_fifty_evaluations_of_five_skills_find_what_is_there_and_nothing_else(upskill: Upskill, here: Path) -> None:
-    names = make_library(here, cases=24)
-    found: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
-    false = 0
-    for number in range(50):
-        with Provider(student(f"luck {number}")) as provider:
-            provider.keep_requests = False
-            done = upskill(
-                *("eval", *names, "--together", "--fresh", "--yes", "--json", "-m", "any", "--base-url", provider.url)
-            )
-        told = json.loads(done.stdout)
-        pairs = {(one["skill"], one["other"]): one["lift"] for one in told["effects"] if one["other"]}
-        for pair, lift in pairs.items():
-            found.setdefault(pair, []).append((lift["verdict"], *lift["interval"]))
-        false += any(lift["verdict"] in ("costs", "helps") for pair, lift in pairs.items() if pair not in EFFECTS)
-    for pair in EFFECTS:
-        assert sum(verdict == "costs" for verdict, _, _ in found[pair]) >= 45, pair
-    assert false <= 2
-    held = [low <= EFFECTS.get(pair, 0.0) <= high for pair, some in found.items() for _, low, high in some]
-    assert sum(held) >= 0.995 * len(held)
