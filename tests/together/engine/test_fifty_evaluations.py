@@ -45,10 +45,13 @@ def test_what_skills_do_to_each_other_is_found_and_little_else_is_claimed(
     found: Counter[tuple[str, str]] = Counter()
     intervals = holding = false = 0
     for number in range(EVALUATIONS):
-        effects = {(one.skill, one.other): one.lift for one in measured(skills, tmp_path, f"luck {number}") if one.other}
+        effects = {
+            (one.skill, one.other): one.lift for one in measured(skills, tmp_path, f"luck {number}") if one.other
+        }
         claimed = set()
         for pair, effect in effects.items():
-            assert effect is not None and effect.interval is not None
+            assert effect is not None
+            assert effect.interval is not None
             intervals += 1
             holding += effect.interval.low <= EFFECTS.get(pair, 0.0) <= effect.interval.high
             if effect.verdict in ("costs", "helps"):
@@ -56,7 +59,6 @@ def test_what_skills_do_to_each_other_is_found_and_little_else_is_claimed(
             if effect.verdict == "costs":
                 found[pair] += 1
         false += bool(claimed - set(EFFECTS))
-        print(f"{number + 1}: found {dict(found)}, false in {false}, {holding} of {intervals} hold", flush=True)
     assert intervals == EVALUATIONS * 20
     assert {pair: found[pair] for pair in EFFECTS if found[pair] < 0.9 * EVALUATIONS} == {}
     assert false <= 0.05 * EVALUATIONS
