@@ -50,6 +50,14 @@ class MalformedAnswer(TransportFault):
     """What came back is not an answer, whatever its status says."""
 
 
+class NotProcessed(Exception):
+    """A batch ended without an answer to this question: it expired, and is not charged."""
+
+
+class BatchRefused(Exception):
+    """The provider did not take a batch, or a person cancelled it there."""
+
+
 class CallTimeout(Exception):
     """The deadline of a whole call leaves no time for another request."""
 
@@ -62,7 +70,7 @@ _NEVER_SENT = frozenset(
     {
         *("ConnectError", "ConnectTimeout", "PoolTimeout"),  # httpx and httpcore
         *("ConnectionRefusedError", "gaierror"),
-        "OtherOrigin",  # ours
+        *("OtherOrigin", "NotProcessed", "BatchRefused"),  # ours
         *("EndpointConnectionError", "ConnectTimeoutError", "ClientConnectorError"),  # botocore and aiohttp
     }
 )

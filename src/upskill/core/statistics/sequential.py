@@ -228,6 +228,11 @@ class Sequential:
                 return min(end - self._turns, last)
         return last
 
+    @property
+    def most_looks(self) -> int:
+        """Looks that could end the design, with the last."""
+        return 1 + sum(end < self.cap and self._could_stop(end) for end in self._ends)
+
     def _could_stop(self, end: int) -> bool:
         """Whether the look after so many turns could end the design."""
         if end > self.cases:  # from then on repeats may turn out to be copies
@@ -450,6 +455,11 @@ class GuardedSequential:
     def pairs_to_look(self) -> int:
         """Turns until the end of the next half or whole round after which the design could stop."""
         return self._followed.pairs_to_look()
+
+    @property
+    def most_looks(self) -> int:
+        """Looks that could end the design, with the last."""
+        return self._followed.most_looks
 
     @property
     def _followed(self) -> Sequential:

@@ -18,6 +18,7 @@ from types import FrameType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from upskill.core.models import Endpoint
+from upskill.core.models.batches import MOST_IN_BATCH, Batching
 from upskill.core.models.client import as_outside_a_notebook, first_call
 from upskill.core.nouns import Outage, RunEnd, Student, Trial, harness_info
 from upskill.core.nouns.text import on_one_line, shortened
@@ -83,7 +84,7 @@ def run_trials(run: TrialRun) -> RunEnd:
         students = _StudentTasks(run, requests)
         with requests.harness.solving(run, requests, began=arm) as solver_for:
             tasks = [students.task(number, one, solver_for) for number, one in enumerate(run.plan.students, 1)]
-            logs = _run_tasks(tasks, logs=run.logs, at_once=run.client.policy.concurrency)
+            logs = _run_tasks(tasks, logs=run.logs, at_once=students.at_once)
         students.record_what_was_in_flight()
         broken = next((log for log in logs if log.status == "error"), None)
         if broken is not None:
@@ -104,6 +105,8 @@ class _StudentTasks:
         self._sources: list[PlannedSource] = []
         self._failure: Exception | None = None
         self._open = {student.name for student in run.plan.students}
+        self.at_once = run.client.policy.concurrency if run.batches is None else MOST_IN_BATCH
+        """Answers of each student that are waited for at a time."""
 
     @property
     def were_capped(self) -> bool:
@@ -116,13 +119,19 @@ class _StudentTasks:
 
         run, endpoint = self._run, self._run.endpoints[student.name]
         with_tools = harness_info(run.plan.harness).with_tools
-        model = run.client.open(endpoint, temperature=student.temperature, max_output_tokens=student.max_output_tokens)
+        model = run.client.open(
+            endpoint,
+            temperature=student.temperature,
+            max_output_tokens=student.max_output_tokens,
+            batching=None if run.batches is None else Batching(log=run.batches, in_flight=lambda: source.in_flight),
+        )
         source = PlannedSource(
             run.schedules[student.name],
             student=student,
             requests=self._requests,
             client=run.client,
-            in_flight=run.client.policy.concurrency,
+            at_once=self.at_once,
+            batched=run.batches is not None,
             record=self._record,
             recall=partial(run.recall, student),
             before_first=None if not with_tools or endpoint.is_scripted else partial(self._first_call, model, endpoint),

@@ -87,6 +87,11 @@ class FixedSchedule:
         """Whether every turn of the plan was begun, so that only errored ones are left."""
         return self._not_begun == 0
 
+    @property
+    def most_looks(self) -> int:
+        """There is one, at the end."""
+        return 1
+
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """Queue an errored turn again, at the end."""
         self._open -= 1
@@ -142,6 +147,11 @@ class SequentialSchedule:
     def has_begun_all(self) -> bool:
         """Whether every turn of the plan was begun, so that only errored ones are left."""
         return self._queue.has_begun_all
+
+    @property
+    def most_looks(self) -> int:
+        """How often the design looks, if it never stops early."""
+        return self._design.most_looks
 
     @property
     def pairing(self) -> Pairing:
