@@ -157,6 +157,8 @@ def prepare(
     _ceiling_cases(order.ceiling, counted.cases, case_file.path)
     harness = choose_harness(settings.harness, counted.cases, loads=bool(order.among))
     with_tools = harness_info(harness).with_tools
+    if order.batch:
+        require_no_tools(harness)
     require_offered_by(harness, order.among)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
@@ -174,7 +176,6 @@ def prepare(
     unknown_version = _agent_notes(harness, trial_limits, backend=order.sandbox, run=needs_keys, progress=progress)
     endpoints = {name: student_endpoint(name, settings) for name in names}
     if order.batch:
-        require_no_tools(harness)
         endpoints = {name: in_batches(endpoint) for name, endpoint in endpoints.items()}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
