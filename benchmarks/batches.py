@@ -99,10 +99,10 @@ def main() -> None:
     ]
     RESULTS.write_text(
         "# When batches pay\n\n"
-        f"{SIMULATIONS} simulated evaluations a row (`python -m benchmarks.batches`), with a pass rate of {BASELINE:.0%}\n"
-        f"without the skill. Plain: {AT_ONCE} questions at a time, {SECONDS_PER_CALL:g} seconds each. No provider was asked:\n"
-        "how long a batch takes is assumed, 24 hours being the longest that both providers allow. Every decision was the\n"
-        "same in both ways.\n\n" + "\n".join(table) + "\n",
+        f"{SIMULATIONS} simulated evaluations a row (`python -m benchmarks.batches`), with a pass rate of\n"
+        f"{BASELINE:.0%} without the skill. Plain: {AT_ONCE} questions at a time, {SECONDS_PER_CALL:g} seconds each.\n"
+        "No provider was asked: how long a batch takes is assumed, 24 hours at most by either provider.\n"
+        "Every decision was the same in both ways.\n\n" + "\n".join(table) + "\n",
         encoding="utf-8",
     )
 

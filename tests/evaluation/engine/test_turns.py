@@ -14,7 +14,7 @@ from upskill.core.nouns import Errored, Scored, Trial
 from upskill.evaluation.regrade import regrade
 from upskill.evaluation.resume import resume
 
-TURNS = [
+TURNS: list[dict[str, Any]] = [
     {"input": "How is alpha pushed?", "expected": {"contains": "quux push alpha"}},
     {"input": "Only look first."},
     {"input": "It says Q7.", "checks": [{"contains": "quux key"}, {"excludes": "sudo"}]},
