@@ -13,6 +13,7 @@ from upskill.atomic_file import write_atomically
 from upskill.core import checks, statistics
 from upskill.core.cases.files import read_case_file
 from upskill.core.nouns import Case, Evaluation, Purchase, RunEnd, Skill, Trial, TrialPlan, harness_info
+from upskill.core.nouns.case import by_turns
 from upskill.core.nouns.plan import Again
 from upskill.core.nouns.trial import TrialKey
 from upskill.core.runs.engine_logs import LogSamples, StepReader
@@ -233,7 +234,7 @@ def _case_text(reference: CaseReference, case: Case | None, clean: Callable[[str
     return CaseText(
         id=reference.id,
         digest=reference.digest,
-        prompt=clean(case.prompt),
+        prompt=clean(by_turns(turn.prompt for turn in case.turns) or case.prompt),
         use=case.use,
         # latin-1 decodes any bytes and gives the same bytes back.
         files={path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in case.files.items()},
@@ -242,7 +243,6 @@ def _case_text(reference: CaseReference, case: Case | None, clean: Callable[[str
             for number, part in enumerate(case.parts, 1)
             for check in part.checks
         ),
-        turns=tuple(clean(turn.prompt) for turn in case.turns),
     )
 
 

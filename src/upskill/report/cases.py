@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +23,7 @@ from upskill.core.nouns import (
     Trial,
 )
 from upskill.core.nouns.case import LABEL_MEANINGS, Json
-from upskill.core.nouns.text import count
+from upskill.core.nouns.text import count, shortened
 from upskill.core.nouns.trial import ARMS
 from upskill.report.wording import arm_name, confidence_interval, points, use_name
 
@@ -34,6 +34,8 @@ _MOST_FAMILIES = 5
 _USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
 _NAMES = {use: use_name(use) for use in _USES}
 _ANSWER = 100
+_ANSWER_OF_TURN = 40
+_ARM_WIDTH = 9
 
 
 def cases_json(
@@ -217,11 +219,9 @@ def show_cases(trials: Iterable[Trial], console: Console, *, harness: str, promp
         seen = {trial.arm for mine in cases.values() for trial in mine}
         arms = [arm for arm in ARMS if arm in seen]
         for name in ("Case", *(arm_name(arm, harness).capitalize() for arm in arms), "Seen"):
-            table.add_column(name, overflow="fold")
+            table.add_column(name, overflow="fold", max_width=None if name in ("Case", "Seen") else _ARM_WIDTH)
         for case_id, mine in sorted(cases.items()):
-            table.add_row(
-                _question(case_id, prompts.get(case_id)), *(_tally(mine, arm) for arm in arms), Text(_seen(mine))
-            )
+            table.add_row(_question(case_id, prompts.get(case_id)), *(_tally(mine, arm) for arm in arms), _seen(mine))
         console.print(table)
 
 
@@ -240,23 +240,32 @@ def _tally(trials: list[Trial], arm: str) -> Text:
     return Text(text + (f" +{errored} errored" if errored else ""))
 
 
-def _seen(trials: list[Trial]) -> str:
-    """The skill's first failure explains most; without one, the first errored trial; otherwise the first look."""
+def _seen(trials: list[Trial]) -> Group:
+    """The skill's first failure explains most; without one, the first errored trial; otherwise the first look.
+
+    What a check saw is cut where a word of it, such as a pattern, is wider than its column; answers are not.
+    """
     offered = [trial for trial in trials if trial.arm == "offered"]
     given = offered or [trial for trial in trials if trial.arm == "with_skill"] or trials
     for trial in given:
         outcome = trial.outcome
         if isinstance(outcome, Scored) and not outcome.passed:
             looks = [result.saw for result in outcome.grade.results if not result.passed]
-            why = "; ".join(looks) or f"ended: {outcome.end}"
-            answer = " ".join(trial.said.split())
-            left = f" · files: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
-            return f"{why} · answer: {answer[:_ANSWER]}{'…' if len(answer) > _ANSWER else ''}{left}"
+            said = [f"answer: {shortened(trial.answer, _ANSWER)}"]
+            if trial.earlier:
+                answers = enumerate((*trial.earlier, trial.answer), 1)
+                said = [f"answer to turn {number}: {shortened(text, _ANSWER_OF_TURN)}" for number, text in answers]
+            said += [f"files: {', '.join(sorted(trial.files)[:5])}"] if trial.files else []
+            return _looked(looks or [f"ended: {outcome.end}"], said)
     for trial in trials:
         if isinstance(trial.outcome, Errored):
-            return f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"
+            return _looked([], [f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"])
     first = given[0].outcome
-    return "; ".join(result.saw for result in first.grade.results) if isinstance(first, Scored) else ""
+    return _looked([result.saw for result in first.grade.results] if isinstance(first, Scored) else [], [])
+
+
+def _looked(looks: Iterable[str], said: Iterable[str]) -> Group:
+    return Group(*(Text(look, overflow="ellipsis") for look in looks), *map(Text, said))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,6 @@ from statistics import NormalDist
 
 from upskill.core.nouns import Arm, ArmSummary, Files, Interval, StudentReport, Trial
 from upskill.core.nouns.answer import AgentSteps
-from upskill.core.nouns.case import dialogue
 from upskill.core.nouns.plan import NOTHING_MORE, Again
 from upskill.report.wording import arm_name, dollars, percent
 
@@ -26,14 +25,6 @@ class CaseText:
     files: Files = field(default_factory=dict)
     checks: tuple[tuple[str, str], ...] = ()
     """Kind of each check, and what it asks for in words."""
-    turns: tuple[str, ...] = ()
-    """What the user says one after the other, in a conversation."""
-
-    def said(self, trial: Trial) -> str:
-        """The answer of a trial, in a conversation with what the user said."""
-        if not (self.turns and trial.earlier):
-            return trial.said
-        return dialogue(self.turns[: len(trial.earlier) + 1], (*trial.earlier, trial.answer))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

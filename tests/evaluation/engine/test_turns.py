@@ -86,11 +86,15 @@ def test_answers_of_all_turns_are_kept_and_each_is_checked(talk: Path, run_at: A
     trial = trial_of(ran)
     assert trial.passed
     assert (*(trial.earlier or ()), trial.answer) == tuple(RIGHT.values())
-    assert saw(trial) == ["turn 1: found 'quux push alpha'", "turn 3: found 'quux key'", "turn 3: none found"]
+    assert saw(trial) == [
+        "turn 1 of 3: found 'quux push alpha'",
+        "turn 3 of 3: found 'quux key'",
+        "turn 3 of 3: none found",
+    ]
     assert trial.calls == 3
 
 
-@pytest.mark.parametrize(("turn", "named"), [(1, "turn 1"), (3, "turn 3")])
+@pytest.mark.parametrize(("turn", "named"), [(1, "turn 1 of 3"), (3, "turn 3 of 3")])
 def test_one_wrong_turn_fails_the_case_and_is_named(turn: int, named: str, talk: Path, run_at: Any) -> None:
     ran, _ = run_at(talk, answering({turn: Behaviour(text="No idea.")}))
     trial = trial_of(ran)
@@ -131,7 +135,7 @@ def test_end_of_the_first_answer_is_that_of_the_conversation(name: str, talk: Pa
     assert isinstance(trial.outcome, Scored), trial.outcome
     assert (trial.outcome.end, trial.outcome.passed, trial.calls) == (end, passes, calls)
     if calls == 1 and trial.outcome.grade.results:
-        assert "turn 3: the conversation ended before it" in saw(trial)
+        assert "turn 3 of 3: the conversation ended before it" in saw(trial)
 
 
 def test_window_that_overflows_later_fails_without_an_answer_to_that_turn(talk: Path, run_at: Any) -> None:
@@ -140,7 +144,7 @@ def test_window_that_overflows_later_fails_without_an_answer_to_that_turn(talk: 
     assert isinstance(trial.outcome, Scored)
     assert (trial.outcome.end, trial.passed) == ("overflow", False)
     assert trial.earlier == tuple(RIGHT.values())[:2]
-    assert saw(trial)[1].startswith("turn 3: not found"), "the answer to the turn before is not taken for it"
+    assert saw(trial)[1].startswith("turn 3 of 3: not found"), "the answer to the turn before is not taken for it"
 
 
 def test_cap_that_is_reached_within_a_conversation_measures_nothing(talk: Path, run_at: Any) -> None:
@@ -174,4 +178,4 @@ def test_regrading_looks_at_every_turn(talk: Path, run_at: Any) -> None:
     graded: list[Trial] = []
     regrade(ran.run, graded=graded.append)
     assert [trial.passed for trial in graded] == [False, False]
-    assert saw(graded[0])[0] == "turn 1: not found: 'nothing like it'"
+    assert saw(graded[0])[0] == "turn 1 of 3: not found: 'nothing like it'"

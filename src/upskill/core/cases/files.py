@@ -73,7 +73,7 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
             used.add(key)
             break
     turns = _turns(item, problems) if _OUR_FORMS["turns"](item.get("turns")) else ()
-    if not (prompt.strip() or turns):
+    if not (prompt.strip() or _OUR_FORMS["turns"](item.get("turns"))):
         problems.append(f"has no prompt, under any of {', '.join(_PROMPT_KEYS)}")
     ours_alone = [*_checks(item, used, problems), *_expected(item, used)]
     checks = [*ours_alone, *_judged(item, used), *(check for turn in turns for check in turn.checks)]
@@ -323,7 +323,8 @@ def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
         case_problems: list[str] = []
         case = (foreign_case if foreign else _own_case)(item, case_problems)
         where = f"case {index} ({case.id[:40]})" if case.id else f"case {index}"
-        case_problems += _case_problems(case, check_problems)
+        unread = "turns" in item and bool(case_problems)  # what a slip hides is not missing
+        case_problems += _case_problems(case, check_problems, unread=unread)
         if not case.id and not case_problems:
             # Named by its content, so that the name survives reordering the file.
             case = replace(case, id=f"case-{case.digest[:12]}")
@@ -422,8 +423,9 @@ def _turns(item: dict[str, Json], problems: list[str]) -> tuple[UserTurn, ...]:
     problems += [f"has both `turns` and `{key}`, which belongs into a turn" for key in _TURN_KEYS if key in item]
     listed = item["turns"]
     if not isinstance(listed, list) or not 2 <= len(listed) <= MOST_TURNS:
+        found = f"not {len(listed)}, " if isinstance(listed, list) else ""
         problems.append(
-            f'`turns` must be a list of 2 to {MOST_TURNS} turns such as {{"input": "…", "expected": {{…}}}}'
+            f'`turns` must be a list of 2 to {MOST_TURNS} turns, {found}such as {{"input": "…", "expected": {{…}}}}'
         )
         return ()
     turns = []
@@ -478,9 +480,9 @@ def _listed_checks(item: dict[str, Json], problems: list[str]) -> Iterator[Check
         yield Check(kind=kind, spec=spec)
 
 
-def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
-    if not case.checks:
-        yield "has no checks, so every answer would pass"
+def _case_problems(case: Case, check_problems: CheckProblems, *, unread: bool) -> Iterator[str]:
+    if not (case.checks or unread):
+        yield f"has no checks{' in any turn' if case.turns else ''}, so every answer would pass"
     if len(case.id) > _MOST_ID_CHARACTERS or not case.id.isprintable():
         yield f"the id must be at most {_MOST_ID_CHARACTERS} printable characters"
     checks = [[check.kind, check.spec] for check in case.checks]

@@ -25,7 +25,7 @@ from upskill.core.checks import KINDS, GradingContext
 from upskill.core.checks.contains import find_token
 from upskill.core.nouns import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
 from upskill.core.nouns.answer import answer_digest
-from upskill.core.nouns.case import LABELS
+from upskill.core.nouns.case import LABELS, turn_name
 from upskill.core.nouns.text import shortened
 from upskill.core.progress import SILENT, Progress
 
@@ -77,12 +77,14 @@ def _of_turns(case: Case, known: Iterator[Qualification]) -> Qualification:
         state=next((state for state in _WEAKEST_FIRST if state in states), "unproven"),
         labels=tuple(label for label in LABELS if label in labels),
         reasons=tuple(
-            replace(reason, saw=f"turn {number}: {reason.saw}")
+            replace(reason, saw=f"{turn_name(number, case.turns)}: {reason.saw}")
             for number, one in turns.items()
             for reason in one.reasons
         ),
         mutants=sum(one.mutants for one in turns.values()),
-        slipped=tuple(f"turn {number}: {what}" for number, one in turns.items() for what in one.slipped),
+        slipped=tuple(
+            f"{turn_name(number, case.turns)}: {what}" for number, one in turns.items() for what in one.slipped
+        ),
     )
 
 

@@ -25,7 +25,7 @@ from upskill.core.checks.regex import Regex
 from upskill.core.checks.structured import JSON, TOML, YAML
 from upskill.core.checks.tools import Tokens, Tools, Turns
 from upskill.core.nouns import Answer, Case, Check, CheckOffer, CheckResult, Grade
-from upskill.core.nouns.case import dialogue
+from upskill.core.nouns.case import dialogue, turn_name
 from upskill.core.nouns.text import printable
 
 KINDS: dict[str, Kind] = {
@@ -65,7 +65,7 @@ def case_problems(case: Case) -> list[str]:
     ]
     for number, turn in enumerate(case.turns[:-1], 1):
         found += [
-            f"case {case.id}, turn {number}: `{check.kind}` looks at what is left and done at the end; "
+            f"case {case.id}, {turn_name(number, case.turns)}: `{check.kind}` looks at what is left and done at the end; "
             "move it to the last turn"
             for check in turn.checks
             if KINDS[check.kind].of_the_way or "files" in KINDS[check.kind].needs(check.spec)
@@ -96,8 +96,9 @@ def grade(case: Case, answer: Answer, *, context: GradingContext = GradingContex
     prompts, answers = [turn.prompt for turn in case.turns], (*answer.earlier, answer.text)
     results: list[CheckResult] = []
     for number, part in enumerate(case.parts, 1):
+        name = turn_name(number, prompts)
         if number > len(answers):
-            unasked = f"turn {number}: the conversation ended before it"
+            unasked = f"{name}: the conversation ended before it"
             results += (CheckResult(kind=check.kind, passed=False, saw=unasked) for check in part.checks)
             continue
         if number > 1:  # a judge reads what was said before
@@ -105,7 +106,7 @@ def grade(case: Case, answer: Answer, *, context: GradingContext = GradingContex
         mine = replace(answer, earlier=()) if number == len(prompts) else Answer(text=answers[number - 1])
         submission = Submission(case=part, answer=mine, context=context)
         found = (_run(check, submission) for check in part.checks)
-        results += (replace(result, saw=f"turn {number}: {result.saw}") for result in found)
+        results += (replace(result, saw=f"{name}: {result.saw}") for result in found)
     return Grade(results=tuple(results))
 
 

@@ -1,7 +1,7 @@
 """A case, its checks, and whether it can tell right from wrong. A check is a kind and a spec: no kind is known here."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal
@@ -130,7 +130,7 @@ class Case:
             return (self,)
         return tuple(
             Case(
-                id=f"{self.id} turn {number}",
+                id=f"{self.id}, {turn_name(number, self.turns)}",
                 prompt=prompt_of(self.turns[:number]),
                 checks=turn.checks,
                 files=self.files,
@@ -142,6 +142,16 @@ class Case:
 
 
 _THEN = "\n\nThen: "
+
+
+def turn_name(number: int, turns: Sequence[object]) -> str:
+    """One of the turns of a conversation, as people read it."""
+    return f"turn {number} of {len(turns)}"
+
+
+def by_turns(texts: Iterable[str]) -> str:
+    """What was said in the turns of a conversation, by their numbers."""
+    return "\n\n".join(f"Turn {number}: {text}" for number, text in enumerate(texts, 1))
 
 
 def prompt_of(turns: Sequence[UserTurn]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from upskill.core.nouns.answer import Answer, Files, Trajectory
-from upskill.core.nouns.case import Grade
+from upskill.core.nouns.case import Grade, by_turns
 
 Arm = Literal["baseline", "previous", "offered", "with_skill", "ceiling"]
 """The condition: no skill; an older version of the skill, presented in the same way; the skill offered for the model to
@@ -218,7 +218,7 @@ class Trial:
         """The answer as people read it: in a conversation the answers to all turns, by their numbers."""
         if not self.earlier:
             return self.answer
-        return "\n\n".join(f"To turn {number}: {text}" for number, text in enumerate((*self.earlier, self.answer), 1))
+        return by_turns((*self.earlier, self.answer))
 
     @property
     def answer_digest(self) -> str:

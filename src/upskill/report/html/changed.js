@@ -279,7 +279,7 @@
     const entries = gradeOf(trial).map(([kind, passed, saw], at) =>
       make("li", [
         make("p", [make("span", `${passed ? "✓ passed" : "✗ failed"}`, { class: `end ${passed ? "pass" : "fail"}` }), ` ${kind}`]),
-        asked[at]?.[0] === kind ? pre(text(asked[at][1])) : null,
+        asked[at]?.[0] === kind ? pre(text(asked[at][1]), kind === "regex" ? "pattern" : "") : null,
         make("p", [make("span", "saw: ", { class: "muted" }), text(saw)], { class: "saw" }),
       ]));
     const ended = Array.isArray(detail) ? [make("p", `The model did not finish: ${detail[1]}.`)] : [];
@@ -391,7 +391,7 @@
     if (!dialog.open) dialog.showModal();
     dialog.dataset.at = at;
     dialog.scrollTop = 0;
-    for (const one of dialog.querySelectorAll("pre")) if (one.scrollHeight > one.clientHeight) one.tabIndex = 0;
+    for (const one of dialog.querySelectorAll("pre")) if (one.scrollHeight > one.clientHeight || one.scrollWidth > one.clientWidth) one.tabIndex = 0;
     (repeated ? dialog.querySelector('[aria-pressed="true"]') : title).focus();
     const given = made.filter((one) => one.trial).map(({ arm, element, trial }) => ({ arm: data.arms[arm][0], element, trial: { line: trial[7], state: ENDS[trial[4]], answer: trial[6] < 0 ? "" : text(trial[6]) } }));
     document.dispatchEvent(new CustomEvent("pair-opened", { detail: { case: known[0], use: known[4], student: data.students[row[0]], repeat, sides: given } }));

@@ -357,7 +357,7 @@ def _add(found: _Gathered, one: LoggedTrial, place: tuple[int, int], arm: int, c
             trial.repeat,
             state,
             detail,
-            found.texts.add(said) if (said := case.said(trial)) else -1,
+            found.texts.add(said) if (said := trial.said) else -1,
             one.line,
             trial.usage.input_tokens,
             trial.usage.output_tokens,
