@@ -233,7 +233,7 @@ def estimate_plan(
         minutes_expected=None if pace is None else min(calls_expected * pace / 60, cap),
         minutes_at_most=longest_wait if pace is None else min(calls_at_most * pace / 60, cap),
         batches=batches,
-        price_expected=expected,
+        price_expected=min(expected, at_most),
         price_at_most=at_most,
         unknown=unknown,
         output_tokens_expected=round(output),
