@@ -65,8 +65,8 @@ def case_problems(case: Case) -> list[str]:
     ]
     for number, turn in enumerate(case.turns[:-1], 1):
         found += [
-            f"case {case.id}, {turn_name(number, case.turns)}: `{check.kind}` looks at what is left and done at the end; "
-            "move it to the last turn"
+            f"case {case.id}, {turn_name(number, case.turns)}: `{check.kind}` looks at what is left and done "
+            "at the end; move it to the last turn"
             for check in turn.checks
             if KINDS[check.kind].of_the_way or "files" in KINDS[check.kind].needs(check.spec)
         ]
