@@ -423,9 +423,9 @@ def _turns(item: dict[str, Json], problems: list[str]) -> tuple[UserTurn, ...]:
     problems += [f"has both `turns` and `{key}`, which belongs into a turn" for key in _TURN_KEYS if key in item]
     listed = item["turns"]
     if not isinstance(listed, list) or not 2 <= len(listed) <= MOST_TURNS:
-        found = f"not {len(listed)}, " if isinstance(listed, list) else ""
+        has = f"not {len(listed)}, " if isinstance(listed, list) else ""
         problems.append(
-            f'`turns` must be a list of 2 to {MOST_TURNS} turns, {found}such as {{"input": "…", "expected": {{…}}}}'
+            f'`turns` must be a list of 2 to {MOST_TURNS} turns, {has}such as {{"input": "…", "expected": {{…}}}}'
         )
         return ()
     turns = []
