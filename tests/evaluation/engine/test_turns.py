@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from on_engine import CommandResult, Make, Run
 from provider import Behaviour, Provider, ReceivedRequest
+from tool_students import tool_call
 from typing_again import typed_again
 from upskill.core.nouns import Errored, Scored, Trial
 from upskill.evaluation.regrade import regrade
@@ -41,10 +43,14 @@ def answering(changed: Changed | None = None) -> Callable[[ReceivedRequest], Beh
     """Right answers, except in some turns."""
 
     def behave(asked: ReceivedRequest) -> Behaviour:
-        turn = sum(message["role"] == "user" for message in asked.body["messages"])
-        return (changed or {}).get(turn, Behaviour(text=RIGHT[asked.prompt]))
+        return (changed or {}).get(user_turn(asked), Behaviour(text=RIGHT[asked.prompt]))
 
     return behave
+
+
+def user_turn(asked: ReceivedRequest) -> int:
+    """How many times the user has spoken."""
+    return sum(message["role"] == "user" for message in asked.body["messages"])
 
 
 def trial_of(ran: CommandResult, arm: str = "with_skill") -> Trial:
@@ -147,20 +153,6 @@ def test_window_that_overflows_later_fails_without_an_answer_to_that_turn(talk: 
     assert saw(trial)[1].startswith("turn 3 of 3: not found"), "the answer to the turn before is not taken for it"
 
 
-def test_cap_that_is_reached_within_a_conversation_measures_nothing(talk: Path, run_at: Any) -> None:
-    ran, provider = run_at(talk, answering(), max_calls=2, baseline=False, concurrency=1)
-    assert len(provider.requests) == 2
-    assert not any(isinstance(trial.outcome, Scored) for trial in ran.trials)
-
-
-def test_conversation_that_was_cut_short_is_put_again_from_its_first_turn(talk: Path, run: Run) -> None:
-    with Provider(answering()) as provider:
-        cut = run(talk, ["any"], base_url=provider.url, max_calls=2, concurrency=1)
-        done = resume(cut.run, typed=typed_again(cut.run, max_calls=100))
-        assert len(provider.requests) == 2 + 6
-    assert [arm.trials for arm in done.students[0].arms] == [1, 1]
-
-
 def test_stored_conversation_is_not_bought_again(talk: Path, run: Run) -> None:
     with Provider(answering()) as provider:
         first = run(talk, ["any"], base_url=provider.url, store=True)
@@ -179,3 +171,68 @@ def test_regrading_looks_at_every_turn(talk: Path, run_at: Any) -> None:
     regrade(ran.run, graded=graded.append)
     assert [trial.passed for trial in graded] == [False, False]
     assert saw(graded[0])[0] == "turn 1 of 3: not found: 'nothing like it'"
+
+
+# With tools
+
+
+def working(asked: ReceivedRequest) -> Behaviour:
+    """Looks into its folder and writes there in each turn of the user, then answers it."""
+    turn, messages = user_turn(asked), asked.body["messages"]
+    if messages[-1]["role"] == "user":
+        # The ids of its calls are the same in every arm.
+        again = replace(asked, number=len(messages))
+        return tool_call(again, "shell", command=f"cat notes.txt; echo {turn} >> notes.txt")
+    return Behaviour(text=list(RIGHT.values())[turn - 1])
+
+
+def test_an_agent_goes_on_in_its_folder_and_the_arms_differ_by_the_skill_alone(talk: Path, run_at: Any) -> None:
+    last = {**TURNS[2], "checks": [*TURNS[2]["checks"], {"file": {"path": "notes.txt", "matches": "1\\n2\\n3"}}]}
+    (talk / "skill_meta.json").write_text(json.dumps({"cases": [{"id": "talk", "turns": [*TURNS[:2], last]}]}))
+    ran, provider = run_at(talk, working, harness="agent", concurrency=1)
+    assert len(provider.requests) == 3 * 6
+    baseline, offered, given = (provider.requests[start : start + 6] for start in (0, 6, 12))
+    frame = baseline[0].system
+    for first, *others in zip(baseline, offered, given, strict=True):
+        assert first.system == frame
+        for other in others:
+            assert other.system.startswith(frame)
+            assert len(other.system) > len(frame)
+            assert other.body["messages"][1:] == first.body["messages"][1:]
+            assert {**other.body, "messages": []} == {**first.body, "messages": []}
+    assert "Say so." in given[0].system
+    assert "Say so." not in json.dumps([asked.body for asked in (*baseline, *offered)])
+    roles = [message["role"] for message in given[-1].body["messages"]]
+    assert roles == ["system", *["user", "assistant", "tool", "assistant"] * 2, "user", "assistant", "tool"]
+    for trial in ran.trials:
+        assert trial.passed, trial.outcome
+        assert trial.files == {"notes.txt": b"1\n2\n3\n"}
+        assert (trial.turns, trial.tool_calls, trial.calls) == (6, 3, 6)
+        assert (*(trial.earlier or ()), trial.answer) == tuple(RIGHT.values())
+
+
+@pytest.mark.parametrize(("limit", "put"), [({"max_turns": 3}, 2), ({"max_trial_tokens": 30}, 1)])
+def test_limits_of_a_trial_hold_for_all_turns_of_its_user(
+    limit: dict[str, int], put: int, talk: Path, run_at: Any
+) -> None:
+    ran, _ = run_at(talk, working, harness="agent", **limit)
+    for trial in ran.trials:
+        assert isinstance(trial.outcome, Scored), trial.outcome
+        assert trial.outcome.end in ("turn limit", "token limit")
+        assert not trial.passed
+        assert len(trial.earlier or ()) == put - 1
+
+
+@pytest.mark.parametrize("harness", ["chat", "agent"])
+def test_cap_holds_within_a_conversation_and_it_is_put_again_as_a_whole(harness: str, talk: Path, run: Run) -> None:
+    most, arms = (4, 2) if harness == "chat" else (8, 3)
+    asked_first = int(harness == "agent")  # whether it can call tools
+    with Provider(working if harness == "agent" else answering()) as provider:
+        cut = run(talk, ["any"], base_url=provider.url, max_calls=most + asked_first, concurrency=1, harness=harness)
+        assert len(provider.requests) == most
+        whole = [trial for trial in cut.trials if isinstance(trial.outcome, Scored)]
+        assert len(whole) == 1
+        done = resume(cut.run, typed=typed_again(cut.run, max_calls=100))
+        one = 6 if harness == "agent" else 3
+        assert len(provider.requests) == most + one * (arms - 1), "what was scored is not asked again"
+    assert [arm.trials for arm in done.students[0].arms] == [1] * arms
