@@ -99,6 +99,10 @@ class Hub:
         path = unquote(urlsplit(request.path).path)
         if found := re.fullmatch(r"/cdn/([0-9a-f]{64})", path):
             return self._cdn(request, found[1])
+        if re.search(r"/(create|batch|preupload/\w+|commit/\w+)\Z", path) and request.token != TOKEN:
+            return _refused(401, "", "Invalid credentials in Authorization header")
+        if path == "/api/validate-yaml":
+            return _json({"errors": [], "warnings": []})
         if path == "/api/repos/create":
             return self._create(json.loads(request.body))
         if path == "/api/whoami-v2":
@@ -154,7 +158,7 @@ class Hub:
             ]
             return _json({"files": modes})
         if what == "commit":
-            return self._commit(name, request.body)
+            return self._commit(name, request.body, parent=commit)
         return _refused(404, "", f"the stand-in does not know {what}")
 
     def _file(self, request: Request, name: str, revision: str, path: str) -> Answer:
@@ -185,10 +189,11 @@ class Hub:
 
     def _create(self, asked: Mapping[str, Any]) -> Answer:
         kind, name = asked.get("type", "model"), f"{asked.get('organization') or 'someone'}/{asked['name']}"
-        found = self.repositories.setdefault(f"{kind}s/{name}", Repository(private=bool(asked.get("private"))))
+        found = self.repositories.setdefault(f"{kind}s/{name}", Repository(private=asked["visibility"] == "private"))
         address = f"{self.endpoint}/{'datasets/' if kind == 'dataset' else ''}{name}"
         if found.branches:
             return 409, {"Content-Type": "application/json"}, json.dumps({"url": address, "error": "exists"}).encode()
+        found.commit({".gitattributes": "*.parquet filter=lfs diff=lfs merge=lfs -text\n"})
         return _json({"url": address})
 
     def _batch(self, asked: Mapping[str, Any]) -> Answer:
@@ -198,12 +203,14 @@ class Hub:
         ]
         return _json({"transfer": "basic", "objects": objects})
 
-    def _commit(self, name: str, body: bytes) -> Answer:
+    def _commit(self, name: str, body: bytes, *, parent: str) -> Answer:
         repository = self.repositories[name]
         files = dict(repository.files)
         for line in map(json.loads, body.splitlines()):
             value = line["value"]
             if line["key"] == "header":
+                if value.get("parentCommit", parent) != parent:
+                    return _refused(412, "", "A commit has happened since. Please refresh and try again.")
                 repository.messages.append(value["summary"])
             elif line["key"] == "file":
                 files[value["path"]] = File(data=b64decode(value["content"]))
@@ -298,7 +305,8 @@ def _entries(files: Mapping[str, File], below: str) -> list[dict[str, Any]]:
     ]
     for path, file in sorted(files.items()):
         size = len(file.data) if file.size is None else file.size
-        entry = {"type": file.kind, "oid": hashlib.sha1(file.data).hexdigest(), "size": size, "path": path}
+        blob = hashlib.sha1(b"blob %d\0%b" % (len(file.data), file.data)).hexdigest()
+        entry = {"type": file.kind, "oid": blob, "size": size, "path": path}
         if file.lfs:
             entry["lfs"] = {"oid": hashlib.sha256(file.data).hexdigest(), "size": size, "pointerSize": 134}
         listed.append(entry)

@@ -8,8 +8,9 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from shlex import quote
@@ -38,10 +39,12 @@ _FORM = "hf://OWNER/NAME[@REVISION][/PATH], or hf://datasets/OWNER/NAME[@REVISIO
 _ON_THE_HUB = re.compile(
     r"https?://(?:huggingface\.co|hf\.co)/((?:datasets/)?[\w.-]+/[\w.-]+)(?:/(?:resolve|raw|blob|tree)/([^/?#]+)(/[^?#]*)?)?"
 )
+_LOGIN = "`hf auth login`; to publish, with a token that may write"
 _CACHED = re.compile(r"/(model|dataset)s--([^/]+?)--([^/]+)/snapshots/([0-9a-f]{40})(/.+)?\Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _AT_ONCE = 8
-_SECONDS = 30.0
+SECONDS = 30.0
+"""For one answer about a repository."""
 _MOST_NAMED = 5
 
 Note = Callable[[str], None]
@@ -99,11 +102,29 @@ def library() -> ModuleType:
     return huggingface_hub
 
 
-def explained(error: Exception, what: str) -> UpskillError:
-    """A failure of the Hub or of the way to it, in one line without what the server or the library wrote."""
+@contextmanager
+def explaining(what: str, *, kept: str = "complete files are kept") -> Iterator[None]:
+    """Have a failure of the Hub or of the way to it in one line, without what the server or the library wrote.
+
+    `kept` is what a second attempt need not do again.
+    """
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+    transport = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+    try:
+        yield
+    except UpskillError:
+        raise
+    except (HfHubHTTPError, OSError, ValueError, RuntimeError, *transport) as error:
+        raise _explained(error, what, kept) from error
+
+
+def _explained(error: Exception, what: str, kept: str) -> UpskillError:
     from huggingface_hub import errors
 
-    while isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
+    wrapped = (errors.LocalEntryNotFoundError, RuntimeError)
+    while isinstance(error, wrapped) and isinstance(error.__cause__, Exception):
         error = error.__cause__
     response = getattr(error, "response", None)
     status = 0 if response is None else int(response.status_code)
@@ -119,17 +140,19 @@ def explained(error: Exception, what: str) -> UpskillError:
     if isinstance(error, errors.EntryNotFoundError) and not isinstance(error, errors.LocalEntryNotFoundError):
         return UsageError(f"{what}: no such file or folder there", hint=_FORM)
     if status in (401, 403):
-        return UsageError(f"{what}: the Hub refused the token, or it may not do this", hint="`hf auth login`")
+        return UsageError(f"{what}: the Hub refused the token, or it may not do this", hint=_LOGIN)
+    if status in (409, 412):
+        return UsageError(f"{what}: was changed by somebody else meanwhile", hint="try again")
     if status == 429:
         seconds = re.sub(r"\D", "", response.headers.get("Retry-After", "")) if response is not None else ""
         after = f"in {seconds} seconds" if seconds else "later"
-        return EngineError(f"{what}: the Hub limits requests", hint=f"try again {after}; complete files are kept")
+        return EngineError(f"{what}: the Hub limits requests", hint=f"try again {after}; {kept}")
     if status:
-        return EngineError(f"{what}: the Hub answered {status}", hint="try again later; complete files are kept")
+        return EngineError(f"{what}: the Hub answered {status}", hint=f"try again later; {kept}")
     if isinstance(error, OSError) and error.strerror and error.errno is not None:
         return EngineError(on_one_line(f"{what}: {error.strerror}"), hint="check the disk, and HF_HOME")
     reason = on_one_line(type(error).__name__)
-    return EngineError(f"{what}: the Hub cannot be reached ({reason})", hint="try again; complete files are kept")
+    return EngineError(f"{what}: the Hub cannot be reached ({reason})", hint=f"try again; {kept}")
 
 
 def _no_download(source: str) -> UsageError:
@@ -162,21 +185,17 @@ class _Place:
 
     def download(self, note: Note, *, skill: bool = False) -> Path:
         """Download all files of one commit, as ordinary files; returns the path that was named, on this machine."""
-        try:
+        with explaining(self.shown):
             commit = self._commit()
             files = self._files(commit)
             self._require_usable(files, skill=skill)
             size = size_words(sum(map(_size, files)))
             note(f"{self.shown}: {count(len(files), 'file')}, {size}, at commit {commit}")
             return self._downloaded(files, commit)
-        except (UpskillError, KeyboardInterrupt):
-            raise
-        except (self.library.errors.HfHubHTTPError, OSError, ValueError, RuntimeError, *_transport_errors()) as error:
-            raise explained(error, self.shown) from error
 
     def _commit(self) -> str:
         """The commit that the revision names now. Nothing after this asks for the revision again."""
-        info = self.library.HfApi().repo_info(revision=self._named.revision, timeout=_SECONDS, **self._where)
+        info = self.library.HfApi().repo_info(revision=self._named.revision, timeout=SECONDS, **self._where)
         if not isinstance(info.sha, str) or not _COMMIT.fullmatch(info.sha):
             raise EngineError(f"{self.shown}: the Hub named no commit", hint="check HF_ENDPOINT")
         return info.sha
@@ -277,9 +296,3 @@ def _path(file: "RepoFile") -> str:
 def _size(file: "RepoFile") -> int:
     """The bytes of a file itself: for one in LFS, not those of its pointer."""
     return file.size if file.lfs is None else file.lfs.size
-
-
-def _transport_errors() -> tuple[type[Exception], ...]:
-    import httpx2
-
-    return (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)

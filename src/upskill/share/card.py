@@ -101,7 +101,7 @@ def model_names(results: Iterable[EvidenceResult]) -> dict[str, str]:
 
 def _table(title: str, results: Sequence[EvidenceResult]) -> str:
     before, after = ("Without", "With") if results[0].against == "baseline" else ("Older", "This version")
-    rows = [_cells(one, row) for one, row in zip(results, _rows(results), strict=True)]
+    rows = table_cells(results)
     lines = [
         *([title, ""] if title else []),
         f"| Model | How | 0% to 100% | {before} | {after} | Lift in points ({USUAL}) | Verdict | Cases | Pairs |",
@@ -112,6 +112,11 @@ def _table(title: str, results: Sequence[EvidenceResult]) -> str:
         + (f", {UNICODE.unclear * 2} not clear" if any(one.verdict == "undecided" for one in results) else ""),
     ]
     return "\n".join(lines)
+
+
+def table_cells(results: Sequence[EvidenceResult]) -> list[tuple[str, ...]]:
+    """Each result in Markdown: model, how, picture, without, with, lift, verdict, cases and pairs."""
+    return [_cells(one, row) for one, row in zip(results, _rows(results), strict=True)]
 
 
 def _cells(one: EvidenceResult, row: GlanceRow) -> tuple[str, ...]:

@@ -12,15 +12,23 @@ import click
 from upskill.core.nouns.text import count
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 from upskill.terminal import options
-from upskill.terminal.output import confirm, is_interactive, print_document, print_json, print_lines
+from upskill.terminal.output import (
+    confirm,
+    is_interactive,
+    print_document,
+    print_json,
+    print_lines,
+    refuse_what_is_ignored,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from upskill.core.nouns.finding import Finding
     from upskill.share.files import NewFile
+    from upskill.share.hub import HubChanges, HubPlan, Named
     from upskill.share.install import InstallPlan, Scope
-    from upskill.share.publish import PublishPlan
+    from upskill.share.publish import PlannedSkill, PublishPlan
 
 
 @click.command("evidence")
@@ -279,19 +287,29 @@ _PUBLISH_ACTIONS = {"write": "new", "replace": "changed", "keep": "unchanged"}
 
 @click.command("publish")
 @click.argument("skills", metavar="SKILL...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--to", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder, e.g. a repository."
-)
+@click.option("--to", type=click.Path(path_type=Path), metavar="DIR", help="The folder, e.g. a repository.")
 @click.option("--owner", metavar="NAME", help="Whose marketplace it is; needed once, for a new one.")
 @click.option("--name", metavar="NAME", help="The name of a new marketplace.  [default: made from that of DIR]")
-@options.dry_run("Show what would be written; change nothing.")
+@click.option("--hub", metavar="OWNER/NAME", help="A dataset on the Hugging Face Hub, instead of --to.")
+@click.option(
+    "--with",
+    "named",
+    multiple=True,
+    type=click.Choice(["cases", "answers", "runs"]),
+    help="With --hub, publish these too; may be repeated.",
+)
+@click.option("--private", is_flag=True, help="With --hub, make a new dataset that only you or your team can read.")
+@options.dry_run("Show what would be written; change nothing. With --hub, write it to DIR, by default NAME.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.JSON
 def publish_command(
     skills: tuple[Path, ...],
-    to: Path,
+    to: Path | None,
     owner: str | None,
     name: str | None,
+    hub: str | None,
+    named: "tuple[Named, ...]",
+    private: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -302,12 +320,29 @@ def publish_command(
     The cases (skill_meta.json, evals) are left out. Everything else in DIR stays as it is. A skill with a dangerous
     finding, an error of the specification or the verdict `hurts` is refused; one for which nothing was shown is marked.
 
+    With --hub, upload the same to a dataset on the Hugging Face Hub, with the results as a table, in one commit. Shows
+    every file that becomes public, then asks. What looks like a secret is refused.
+
     Exit codes: 0 published; 1 a skill was refused; 2 wrong usage, or something is in the way; 3 failed. In every
-    case but 0 nothing was changed.
+    case but 0 nothing was changed; where the connection to the Hub broke, the same command again tells.
     """
     from upskill.share.publish import plan_publish, publish
 
     values = options.resolved({}, uses=["runs_dir", "ledger"]).values
+    if hub is not None:
+        ignored = {"owner", "name"} if dry_run else {"owner", "name", "to"}
+        _refuse(
+            ignored, why="--hub publishes no marketplace" if dry_run else "--hub writes no folder without --dry-run"
+        )
+        runs_dir, ledger = Path(values.runs_dir), options.ledger_path(values.ledger)
+        return _publish_to_hub(
+            skills, hub, named, to, runs_dir, ledger, private=private, dry_run=dry_run, yes=yes, as_json=as_json
+        )
+    _refuse({"named", "private"}, why="only --hub publishes to the Hub")
+    if to is None:
+        raise UsageError(
+            "nowhere to publish to", hint="name a folder with --to DIR, or a dataset with --hub OWNER/NAME"
+        )
     plan = plan_publish(
         skills,
         to=to,
@@ -334,15 +369,25 @@ def publish_command(
     return EXIT_DONE
 
 
+def _refuse(options: set[str], *, why: str) -> None:
+    """Refuse options that would be ignored."""
+    every = {str(one.name) for one in click.get_current_context().command.params}
+    refuse_what_is_ignored(frozenset(every - options), why=why)
+
+
+def _show_skill(one: "PlannedSkill") -> None:
+    print_lines(f"  result: {one.result}", *(f"  note: {note}" for note in one.notes))
+    if not one.evidence.is_shown:
+        print_lines("  No result shows that this skill helps a model; what is published says so.")
+    print_lines(*(f"  {line}" for line in _finding_lines(one.findings)))
+
+
 def _show_published(plan: "PublishPlan") -> None:
     for one in plan.skills:
         where = one.folder.relative_to(plan.to).as_posix()
         print_lines(f"{where}: {_PUBLISH_ACTIONS[one.action]}, {count(len(one.files), 'file')}")
         print_lines(*_file_lines(one.files))
-        print_lines(f"  result: {one.result}", *(f"  note: {note}" for note in one.notes))
-        if not one.evidence.is_shown:
-            print_lines("  No result shows that this skill helps a model; card, README and marketplace say so.")
-        print_lines(*(f"  {line}" for line in _finding_lines(one.findings)))
+        _show_skill(one)
     for file in plan.files:
         print_lines(f"{file.path.relative_to(plan.to).as_posix()}: {_PUBLISH_ACTIONS[file.action]}")
 
@@ -353,20 +398,84 @@ def _published_json(plan: "PublishPlan", *, done: bool) -> dict[str, object]:
         "to": str(plan.to),
         "marketplace": plan.marketplace,
         "done": done,
-        "skills": [
-            {
-                "name": one.name,
-                "digest": one.shared.skill.digest,
-                "folder": str(one.folder),
-                "action": one.action,
-                "files": [{"path": path, "size": len(file.data)} for path, file in sorted(one.files.items())],
-                "result": one.result,
-                "verdict": one.evidence.worst_verdict,
-                "shown": one.evidence.is_shown,
-                "findings": _findings_json(one.findings),
-                "notes": list(one.notes),
-            }
-            for one in plan.skills
-        ],
+        "skills": [_skill_json(one) | {"folder": str(one.folder), "action": one.action} for one in plan.skills],
         "files": [{"path": str(file.path), "action": file.action} for file in plan.files],
+    }
+
+
+def _skill_json(one: "PlannedSkill") -> dict[str, object]:
+    return {
+        "name": one.name,
+        "digest": one.shared.skill.digest,
+        "files": [{"path": path, "size": len(file.data)} for path, file in sorted(one.files.items())],
+        "result": one.result,
+        "verdict": one.evidence.worst_verdict,
+        "shown": one.evidence.is_shown,
+        "findings": _findings_json(one.findings),
+        "notes": list(one.notes),
+    }
+
+
+def _publish_to_hub(
+    skills: tuple[Path, ...],
+    hub: str,
+    named: "tuple[Named, ...]",
+    to: Path | None,
+    runs_dir: Path,
+    ledger: Path | None,
+    *,
+    private: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    from upskill.share.hub import compare_with_hub, plan_hub, publish_to_hub, write_hub_folder
+
+    folder = (to or Path(hub.rpartition("/")[2])) if dry_run else None
+    plan = plan_hub(skills, repository=hub, named=named, to=folder, runs_dir=runs_dir, ledger=ledger)
+    changes = None if dry_run else compare_with_hub(plan, private=private)
+    if not as_json:
+        _show_for_hub(plan, changes)
+    commit = None
+    if folder is not None:
+        write_hub_folder(plan, folder)
+    elif changes is not None and changes.any:
+        visibility = "privately" if changes.private else "for everybody to read and copy"
+        _agree(f"Publish {count(len(plan.files), 'file')} {visibility}?", yes=yes, nothing="nothing was published")
+        commit = publish_to_hub(plan, changes)
+    if as_json:
+        print_json(_hub_json(plan, changes, folder, commit))
+    elif folder is not None:
+        print_lines(f"wrote {folder}: what would be uploaded")
+    else:
+        print_lines(
+            f"{plan.address}: everything is there already" if commit is None else f"published: {plan.address}@{commit}"
+        )
+    return EXIT_DONE
+
+
+def _show_for_hub(plan: "HubPlan", changes: "HubChanges | None") -> None:
+    if changes is not None:
+        new = "new" if changes.commit is None else "is there already"
+        print_lines(f"{plan.address}: {new}, {'private' if changes.private else 'public'}")
+    print_lines(*_file_lines(plan.files))
+    print_lines(*(f"  {path}: is removed" for path in (() if changes is None else changes.removed)))
+    for one in plan.skills:
+        print_lines(f"{one.name}:")
+        _show_skill(one)
+
+
+def _hub_json(
+    plan: "HubPlan", changes: "HubChanges | None", folder: Path | None, commit: str | None
+) -> dict[str, object]:
+    actions = {} if changes is None else changes.actions
+    return {
+        "schema": PUBLISH_SCHEMA,
+        "to": plan.address if folder is None else str(folder),
+        "marketplace": None,
+        "done": folder is None,
+        "private": None if changes is None else changes.private,
+        "commit": commit,
+        "skills": [_skill_json(one) | {"folder": f"{plan.address}/skills/{one.name}"} for one in plan.skills],
+        "files": [{"path": path, "action": actions.get(path, "write")} for path in sorted(plan.files)],
     }

@@ -57,6 +57,8 @@ class GatheredEvidence:
 
     evidence: Evidence
     notes: tuple[str, ...]
+    runs: tuple[Path, ...]
+    """The folders of all runs with a result, those of earlier looks too."""
 
 
 def gather(skill: Path, *, runs_dir: Path, ledger: Path | None) -> GatheredEvidence:
@@ -84,7 +86,8 @@ def gather(skill: Path, *, runs_dir: Path, ledger: Path | None) -> GatheredEvide
         left_out=reader.left_out,
         date=max((result.finished_at[:10] for result in results), default=None),
     )
-    return GatheredEvidence(evidence=evidence, notes=(*reader.notes, *(() if book is None else book.notes)))
+    notes = (*reader.notes, *(() if book is None else book.notes))
+    return GatheredEvidence(evidence=evidence, notes=notes, runs=tuple(dict.fromkeys(reader.runs)))
 
 
 def _evaluations(runs_dir: Path) -> Iterator[Path]:
@@ -113,6 +116,7 @@ class _Reader:
     uses: Mapping[str, str]
     results: list[EvidenceResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    runs: list[Path] = field(default_factory=list)
     left_out: int = 0
     seen: set[tuple[str, str]] = field(default_factory=set)
     """Name of the run and student of every look whose run is here."""
@@ -155,6 +159,7 @@ class _Reader:
         if (problem := result_contradiction(result)) is not None:
             raise Contradiction(problem)
         self.results.append(result)
+        self.runs.append(folder)
 
     def _result(self, folder: Path, record: RunRecord, report: StudentReport) -> EvidenceResult:
         student, others = report.student, record.others

@@ -7,7 +7,7 @@ written, or nothing. Asks nobody and prints nothing. What does not belong to the
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,6 +119,8 @@ class PlannedSkill:
     """Everything in the published folder, by path."""
     action: Action
     notes: tuple[str, ...] = ()
+    runs: tuple[Path, ...] = ()
+    """The folders of the runs that the evidence was gathered from."""
 
     @property
     def name(self) -> str:
@@ -182,8 +184,8 @@ def plan_publish(
     if name is not None:
         _require_name(name)
     shared = [read_shared_skill(skill) for skill in skills]
-    _require_apart(shared, real)
-    planned = tuple(_planned(one, real, runs_dir=runs_dir, ledger=ledger) for one in shared)
+    require_apart(shared, real)
+    planned = tuple(planned_skill(one, real, runs_dir=runs_dir, ledger=ledger) for one in shared)
     marketplace, title = _marketplace(real, planned, owner=owner, name=name)
     files = tuple(one for one in (marketplace, _readme(title, planned, real), _attributes(real)) if one is not None)
     return PublishPlan(to=real, marketplace=title, skills=planned, files=files)
@@ -228,7 +230,8 @@ def _folder(typed: Path, home: Path) -> Path:
     return to
 
 
-def _require_apart(skills: Sequence[SharedSkill], to: Path) -> None:
+def require_apart(skills: Sequence[SharedSkill], to: Path) -> None:
+    """Raise for two skills of one name, and where the folder is inside a skill or around it."""
     names: set[str] = set()
     for one in skills:
         if one.skill.name in names:
@@ -243,9 +246,11 @@ def _require_apart(skills: Sequence[SharedSkill], to: Path) -> None:
             )
 
 
-def _planned(shared: SharedSkill, to: Path, *, runs_dir: Path, ledger: Path | None) -> PlannedSkill:
+def planned_skill(shared: SharedSkill, to: Path, *, runs_dir: Path, ledger: Path | None) -> PlannedSkill:
+    """What one skill is published with. Raises where it does harm, is dangerous, or something else is in its place."""
     name, folder = shared.skill.name, to / SKILLS_FOLDER / shared.skill.name
-    here = gather(shared.root, runs_dir=runs_dir, ledger=ledger).evidence
+    gathered = gather(shared.root, runs_dir=runs_dir, ledger=ledger)
+    here = gathered.evidence
     for one in (shared.evidence, here):  # harm counts in both
         if one is not None and one.worst_verdict == "hurts":
             raise PublishRefused(
@@ -282,6 +287,7 @@ def _planned(shared: SharedSkill, to: Path, *, runs_dir: Path, ledger: Path | No
         files=files,
         action=action,
         notes=tuple(notes),
+        runs=gathered.runs,
     )
 
 
@@ -356,11 +362,7 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
         return None
     before = _read_plain_file(path)
     rows = _published_skills(to / SKILLS_FOLDER) | {one.name: one.listed for one in skills}
-    table = [
-        f"| [{name}](skills/{name}/evidence.md) | {markdown_text(row.description)} | {markdown_text(row.result)} |"
-        for name, row in sorted(rows.items())
-    ]
-    block = "\n".join([BEGIN, "", "| Skill | What it is for | Result |", "|---|---|---|", *table, "", END])
+    block = readme_list(rows.values())
     if before is None:
         text = _README.format(title=markdown_text(title), block=block)
         return PlannedFile(path=path, data=text.encode(), before=None)
@@ -368,10 +370,24 @@ def _readme(title: str, skills: Sequence[PlannedSkill], to: Path) -> PlannedFile
         text = before.decode("utf-8")
     except UnicodeDecodeError:
         return None
+    new = with_list(text, block)
+    return PlannedFile(path=path, data=(text if new is None else new).encode(), before=before)
+
+
+def readme_list(skills: Iterable[PublishedSkill], *more: str) -> str:
+    """The list of skills in a README between its marks, and what else stands there, line by line."""
+    table = [
+        f"| [{it.name}](skills/{it.name}/evidence.md) | {markdown_text(it.description)} | {markdown_text(it.result)} |"
+        for it in sorted(skills, key=lambda it: it.name)
+    ]
+    return "\n".join([BEGIN, "", "| Skill | What it is for | Result |", "|---|---|---|", *table, "", *more, END])
+
+
+def with_list(text: str, block: str) -> str | None:
+    """The text of a README with another list between its marks; `None` where it has no marks."""
     above, begin, rest = text.partition(BEGIN)
     _, end, below = rest.partition(END)
-    new = f"{above}{block}{below}" if begin and end else text
-    return PlannedFile(path=path, data=new.encode(), before=before)
+    return f"{above}{block}{below}" if begin and end else None
 
 
 def _attributes(to: Path) -> PlannedFile | None:

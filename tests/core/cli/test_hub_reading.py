@@ -109,7 +109,7 @@ def test_a_branch_that_moves_during_the_download_changes_nothing(typed: Typed, h
 
 def _error(done: Done) -> list[str]:
     assert done.stdout == ""
-    return [line for line in done.stderr.splitlines() if not line.startswith("reading")]
+    return [line for line in done.stderr.splitlines() if not line.strip().startswith("reading")]
 
 
 def test_what_is_not_there_or_not_allowed_is_one_line_that_says_what_to_do(typed: Typed, hub: Hub) -> None:

@@ -31,7 +31,8 @@ def test_search_leaves_no_file_and_needs_no_model_library() -> None:
 
 def test_an_evaluation_loads_nothing_of_the_hub(tmp_path: Path, example_skill: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import atexit, sys; atexit.register(lambda: sys.stderr.write(str('huggingface_hub' in sys.modules)))"
+        "import atexit, sys\n"
+        "atexit.register(lambda: sys.stderr.write(str(bool({'huggingface_hub', 'arro3'} & set(sys.modules)))))"
     )
     student = f"scripted/{example_skill.parent}/scripted/student.yaml"
     words = [COMMAND, "eval", str(example_skill), "-m", student, "--runs", "1", "--yes"]

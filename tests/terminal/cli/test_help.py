@@ -21,6 +21,7 @@ LIGHT = [
     "eval --help",
     "list --help",
     "models --help",
+    "publish --help",
     "runs --help",
     "settings --help",
     "sweep run --help",
@@ -32,7 +33,7 @@ try:
     app.main(sys.argv[1:], standalone_mode=False, prog_name="upskill")
 finally:
     heavy = {"inspect_ai", "openai", "anthropic", "pydantic", "rich", "genai_prices", "ray", "fsspec"}
-    heavy |= {"huggingface_hub", "httpx2"}
+    heavy |= {"huggingface_hub", "httpx2", "arro3"}
     heavy &= set(sys.modules)
     assert not heavy, heavy
 """

@@ -1,0 +1,317 @@
+"""Publishes skills to the Hugging Face Hub, as one dataset: skills, evidence, a card and the results as Parquet.
+
+What is uploaded is a list of files that is made here, never a folder that is walked: cases, answers and runs are in it
+only where they are named. The Hub's library is an extra; it alone knows the token and sends it.
+"""
+
+import hashlib
+import io
+import json
+import os
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
+
+from upskill.core.cases.files import cases_as_json, read_skill_cases
+from upskill.core.hub import SECONDS, explaining, library
+from upskill.core.nouns.skill import MOST_SHARED_BYTES, RUN_FILE
+from upskill.core.nouns.text import count, on_one_line
+from upskill.core.runs.records import TRIALS_FILE
+from upskill.core.runs.run_folders import name_of_run
+from upskill.core.skills.skill_files import read_plain
+from upskill.errors import EngineError, UsageError
+from upskill.redaction import redactor_from
+from upskill.share.card import how, table_cells
+from upskill.share.evidence import EvidenceResult
+from upskill.share.files import Action, FolderChanges, NewFile, read_shared_skill, why_not
+from upskill.share.publish import (
+    README_FILE,
+    SKILLS_FOLDER,
+    PlannedSkill,
+    PublishRefused,
+    planned_skill,
+    readme_list,
+    require_apart,
+    with_list,
+)
+
+if TYPE_CHECKING:
+    from huggingface_hub.hf_api import RepoFile
+
+RESULTS_FILE = "results.parquet"
+Named = Literal["cases", "answers", "runs"]
+"""What is published only where it is named."""
+_OURS = frozenset({README_FILE, RESULTS_FILE, SKILLS_FOLDER, "cases", "runs"})
+"""What upskill writes at the top of a dataset. Everything else there stays."""
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_README = """\
+---
+pretty_name: {title}
+tags:
+- agent-skills
+- self-reported-results
+- upskill
+configs:
+- config_name: results
+  data_files: results.parquet
+---
+
+# {name}
+
+Agent Skills, each with what was measured of it.
+
+{tables}
+
+To install one: `upskill install hf://datasets/{repository}/skills/NAME`.
+"""
+_RESULTS = (
+    "## Results",
+    "",
+    "**Self-reported:** whoever published this measured it, and nobody has checked it. A look is one verdict on a "
+    "skill with a model; later looks need stronger evidence. The figures are in `results.parquet`, and what they rest "
+    "on is in `evidence.json` of each skill.",
+    "",
+    "| Skill | Model | How | Without | With | Lift in points (95% CI) | Verdict | Cases | Pairs | Look | Date |",
+    "|---|---|---|--:|--:|---|---|--:|--:|--:|---|",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HubPlan:
+    """What would be published, made without asking the Hub."""
+
+    repository: str
+    skills: tuple[PlannedSkill, ...]
+    files: Mapping[str, NewFile]
+    """Every file of the dataset, by path."""
+    tables: str
+    """What upskill writes in the card of the dataset."""
+
+    @property
+    def address(self) -> str:
+        return f"hf://datasets/{self.repository}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HubChanges:
+    """What publishing changes in a dataset."""
+
+    files: Mapping[str, NewFile]
+    """Those of the plan. In the card, what somebody wrote around its tables is kept."""
+    actions: Mapping[str, Action]
+    removed: tuple[str, ...] = ()
+    private: bool
+    commit: str | None = None
+    """What it is compared with; `None` where the dataset is new."""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.removed) or set(self.actions.values()) != {"keep"}
+
+
+def plan_hub(
+    skills: Sequence[Path],
+    *,
+    repository: str,
+    named: Collection[Named],
+    to: Path | None,
+    runs_dir: Path,
+    ledger: Path | None,
+) -> HubPlan:
+    """What would be published, or written to the folder `to` instead. Raises where a skill must not be published, and
+    where a file holds a secret."""
+    if not _REPOSITORY.fullmatch(repository):
+        raise UsageError(on_one_line(f"--hub {repository}: names no dataset"), hint="write OWNER/NAME, as on the Hub")
+    shared = [read_shared_skill(skill) for skill in skills]
+    with TemporaryDirectory() as empty:
+        require_apart(shared, (to or Path(empty)).resolve())
+        planned = [planned_skill(one, Path(empty), runs_dir=runs_dir, ledger=ledger) for one in shared]
+    files = {f"{SKILLS_FOLDER}/{one.name}/{path}": file for one in planned for path, file in one.files.items()}
+    for kind in named:
+        found = {path: NewFile(data) for one in planned for path, data in _named_files(one, kind)}
+        if not found:
+            raise UsageError(f"--with {kind}: there are none here", hint=f"remove --with {kind}")
+        files |= found
+    files[RESULTS_FILE] = NewFile(_parquet(planned))
+    name = repository.partition("/")[2]
+    tables = readme_list([one.listed for one in planned], *_RESULTS, *_table(planned), "")
+    card = _README.format(title=json.dumps(name), name=name, tables=tables, repository=repository)
+    files[README_FILE] = NewFile(card.encode())
+    _require_no_secret(files)
+    return HubPlan(repository=repository, skills=tuple(planned), files=files, tables=tables)
+
+
+def _named_files(skill: PlannedSkill, kind: Named) -> Iterator[tuple[str, bytes]]:
+    """What is published of a skill where it is named, by path. Logs and reports of runs never are."""
+    if kind == "cases":
+        file = read_skill_cases(skill.shared.root, check_problems=lambda _: [])
+        if file is not None and file.cases:
+            text = json.dumps({"cases": cases_as_json(file.cases)}, indent=2, ensure_ascii=False)
+            yield f"cases/{skill.name}.json", text.encode("utf-8", "replace") + b"\n"
+        return
+    name = TRIALS_FILE if kind == "answers" else RUN_FILE
+    for run in skill.runs:
+        yield f"runs/{name_of_run(run)}/{name}", read_plain(run / name, most=MOST_SHARED_BYTES)
+
+
+_COLUMNS: dict[str, tuple[type, Callable[[PlannedSkill, EvidenceResult], Any]]] = {
+    "skill": (str, lambda skill, _: skill.name),
+    "skill_digest": (str, lambda skill, _: skill.evidence.skill.digest),
+    "model": (str, lambda _, one: one.model),
+    "how": (str, lambda _, one: how(one)),
+    "against": (str, lambda _, one: one.against),
+    "cases": (int, lambda _, one: len(one.cases)),
+    "pairs": (int, lambda _, one: getattr(one.lift, "pairs", None)),
+    "rate_without": (float, lambda _, one: getattr(one.lift, "rate_against", None)),
+    "rate_with": (float, lambda _, one: getattr(one.lift, "rate", None)),
+    "lift": (float, lambda _, one: getattr(one.lift, "mean", None)),
+    "low": (float, lambda _, one: getattr(one.report.interval, "low", None)),
+    "high": (float, lambda _, one: getattr(one.report.interval, "high", None)),
+    "confidence": (float, lambda _, one: getattr(one.lift, "confidence", None)),
+    "claim": (str, lambda _, one: one.report.claim),
+    "verdict": (str, lambda _, one: one.verdict),
+    "look": (int, lambda _, one: one.look),
+    "other_looks": (int, lambda _, one: sum(one.other_looks.values())),
+    "date": (str, lambda _, one: one.finished_at[:10]),
+    "self_reported": (bool, lambda *_: True),
+    "scripted": (bool, lambda _, one: one.scripted),
+    "judge": (str, lambda _, one: one.judge),
+    "upskill": (str, lambda _, one: one.versions.get("upskill")),
+}
+"""A row for each result, with the figures of the evidence as they are."""
+
+
+def _parquet(skills: Sequence[PlannedSkill]) -> bytes:
+    """Equal results have equal bytes."""
+    try:
+        from arro3.core import Array, DataType, Table
+        from arro3.io import write_parquet
+    except ImportError:
+        raise UsageError("--hub needs the package arro3-io", hint="pip install 'skill-lift[hub]'") from None
+
+    types = {str: DataType.utf8(), int: DataType.int64(), float: DataType.float64(), bool: DataType.bool()}
+    rows = [(skill, one) for skill in skills for one in skill.evidence.results]
+    columns = [Array([value(*row) for row in rows], types[kind]) for kind, value in _COLUMNS.values()]
+    file = io.BytesIO()
+    write_parquet(Table.from_arrays(columns, names=list(_COLUMNS)), file, compression="uncompressed")
+    return file.getvalue()
+
+
+def _table(skills: Sequence[PlannedSkill]) -> Iterator[str]:
+    for skill in skills:
+        results = skill.evidence.results
+        for one, (model, asked, _, *figures) in zip(results, table_cells(results), strict=True):
+            old = "" if one.against == "baseline" else f", against version {one.against[:12]}"
+            look = "not counted" if one.look is None else str(one.look)
+            cells = (skill.name, model, asked + old, *figures, look, one.finished_at[:10])
+            yield f"| {' | '.join(cells)} |"
+
+
+def _require_no_secret(files: Mapping[str, NewFile]) -> None:
+    """Raise with every file in which something looks like a secret, and the line of the first."""
+    clean, places = redactor_from(os.environ).clean, []
+    for path, file in sorted(files.items()):
+        text = f"{path}\n{file.data.decode('utf-8', 'replace')}"
+        if (cleaned := clean(text)) != text:
+            pairs = enumerate(zip(text, cleaned, strict=False))
+            line = text.count("\n", 0, next((at for at, (one, other) in pairs if one != other), len(cleaned)))
+            places.append(on_one_line(f"{clean(path)}: {f'line {line}' if line else 'its name'}"))
+    if places:
+        raise PublishRefused(
+            f"nothing was published: {count(len(places), 'file')} with what looks like a secret",
+            problems=places,
+            hint="write $NAME or <name> in its place; a secret that others have seen must be revoked",
+        )
+
+
+def write_hub_folder(plan: HubPlan, to: Path) -> None:
+    """Write what would be uploaded to a folder that is new or empty: everything, or nothing."""
+    real = to.resolve()
+    if os.path.lexists(real) and not (real.is_dir() and not any(real.iterdir())):
+        raise UsageError(on_one_line(f"{to}: is there already"), hint="name another folder with --to, or remove it")
+    try:
+        with FolderChanges() as changes:
+            changes.make_folders(real.parent)
+            changes.stage_folder(real, plan.files)
+            changes.apply()
+    except OSError as error:
+        raise EngineError(on_one_line(f"{to}: nothing was written ({why_not(error)})")) from error
+
+
+def compare_with_hub(plan: HubPlan, *, private: bool) -> HubChanges:
+    """What publishing changes there. Changes nothing, and raises where something of others is in the way."""
+    hub = library()
+    if hub.get_token() is None:
+        raise UsageError(f"{plan.address}: the Hub needs a token", hint="`hf auth login`, with a token that may write")
+    where = {"repo_id": plan.repository, "repo_type": "dataset"}
+    with explaining(plan.address, kept="nothing was published"):
+        try:
+            info = hub.HfApi().repo_info(timeout=SECONDS, **where)
+        except hub.errors.RepositoryNotFoundError:
+            return HubChanges(files=plan.files, actions=dict.fromkeys(plan.files, "write"), private=private)
+        if private and not info.private:
+            raise UsageError(f"{plan.address}: is public already", hint="remove --private, or change it on its page")
+        entries = hub.HfApi().list_repo_tree(recursive=True, revision=info.sha, **where)
+        there: dict[str, RepoFile] = {one.path: one for one in entries if isinstance(one, hub.hf_api.RepoFile)}
+        files, ours = dict(plan.files), {path for path in there if path.partition("/")[0] in _OURS}
+        if ours:
+            files[README_FILE] = NewFile(_merged_card(plan, there, hub, revision=info.sha, **where))
+    actions: dict[str, Action] = {
+        path: "write" if path not in there else "keep" if _is_same(there[path], file.data) else "replace"
+        for path, file in files.items()
+    }
+    removed = tuple(sorted(ours - files.keys()))
+    return HubChanges(files=files, actions=actions, removed=removed, private=bool(info.private), commit=info.sha)
+
+
+def _merged_card(plan: HubPlan, there: Collection[str], hub: Any, **where: Any) -> bytes:
+    """The card with new tables. Raises where upskill did not write it, and for a skill that would be removed."""
+    merged = None
+    if README_FILE in there:
+        card = Path(hub.hf_hub_download(filename=README_FILE, **where))
+        with suppress(UnicodeDecodeError):
+            merged = with_list(card.read_bytes().decode(), plan.tables)
+    if merged is None:
+        hint = "name another dataset"
+        raise UsageError(f"{plan.address}: upskill did not publish what is there, so it was not replaced", hint=hint)
+    names = {path.split("/")[1] for path in there if path.startswith(f"{SKILLS_FOLDER}/")}
+    if others := sorted(names - {one.name for one in plan.skills}):
+        raise UsageError(
+            on_one_line(f"{plan.address}: holds other skills, too: {', '.join(others)}"),
+            hint="name all skills of the dataset, or another dataset",
+        )
+    return merged.encode()
+
+
+def _is_same(there: "RepoFile", data: bytes) -> bool:
+    if there.lfs is not None:
+        return there.lfs.sha256 == hashlib.sha256(data).hexdigest()
+    return there.blob_id == hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
+
+
+def publish_to_hub(plan: HubPlan, changes: HubChanges) -> str:
+    """Upload in one commit, and return its hash. Raises where somebody changed the dataset since it was compared."""
+    hub = library()
+    where = {"repo_id": plan.repository, "repo_type": "dataset"}
+    operations = [
+        *(
+            hub.CommitOperationAdd(path_in_repo=path, path_or_fileobj=changes.files[path].data)
+            for path, action in sorted(changes.actions.items())
+            if action != "keep"
+        ),
+        *(hub.CommitOperationDelete(path_in_repo=path, is_folder=False) for path in changes.removed),
+    ]
+    message = f"Publish {', '.join(one.name for one in plan.skills)}"
+    with explaining(plan.address, kept="what arrived is not sent again"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if changes.commit is None:
+            hub.HfApi().create_repo(private=changes.private, **where)
+        made = hub.HfApi().create_commit(
+            operations=operations, commit_message=message, parent_commit=changes.commit, **where
+        )
+    return str(made.oid)
