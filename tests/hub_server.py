@@ -74,7 +74,7 @@ class Hub:
     uploaded: dict[str, bytes] = field(default_factory=dict)
     """By SHA-256."""
     before: Callable[[Request], Answer | None] = lambda _: None
-    """What answers instead, such as a fault."""
+    """What answers instead, such as a fault; a status of 0 closes the connection without an answer."""
     cut_after: int | None = None
     """Bytes after which the next file from the CDN breaks off, once."""
     port: int = 0
@@ -241,6 +241,9 @@ class Hub:
                     body=sent,
                 )
                 status, headers, data = hub.answer(request)
+                if status == 0:
+                    self.close_connection = True
+                    return
                 self.send_response(status)
                 for key, value in {"Content-Length": str(len(data)), **headers}.items():
                     self.send_header(key, value)

@@ -132,13 +132,13 @@ def _explained(error: Exception, what: str, kept: str) -> UpskillError:
         return UsageError(
             f"{what}: access has to be granted", hint="ask for it on its page on the Hub; `hf auth login`"
         )
-    if isinstance(error, errors.RepositoryNotFoundError):
-        hint = "check the name (a dataset is hf://datasets/OWNER/NAME); if it is private: `hf auth login`"
-        return UsageError(f"{what}: not found on the Hub, or private", hint=hint)
     if isinstance(error, errors.RevisionNotFoundError):
         return UsageError(f"{what}: the Hub has no such revision", hint="name a branch, a tag or a whole commit hash")
     if isinstance(error, errors.EntryNotFoundError) and not isinstance(error, errors.LocalEntryNotFoundError):
         return UsageError(f"{what}: no such file or folder there", hint=_FORM)
+    if isinstance(error, errors.RepositoryNotFoundError) or status == 404:
+        hint = "check the name (a dataset is hf://datasets/OWNER/NAME); if it is private: `hf auth login`"
+        return UsageError(f"{what}: not found on the Hub, or private", hint=hint)
     if status in (401, 403):
         return UsageError(f"{what}: the Hub refused the token, or it may not do this", hint=_LOGIN)
     if status in (409, 412):
