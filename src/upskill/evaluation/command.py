@@ -75,17 +75,17 @@ class _Runs(click.ParamType[int | None]):
 )
 @click.option("--practice", is_flag=True, help="Practice cases, with the skill; claims nothing.")
 @click.option("--watch", is_flag=True, help="With --practice: again after each change.")
-@click.option("--together", is_flag=True, help="2 to 6 skills: measure what each changes in the others.")
+@click.option("--together", is_flag=True, help="2 to 6 skills: what each changes in others.")
 @click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
 @click.option(
     "--compare",
     metavar="VERSION",
-    help="Compare with an older version of the skill: git:REF, or previous:PATH.",
+    help="Compare with an older one: git:REF, previous:PATH.",
 )
 @click.option(
     "--accept-changed-cases",
     is_flag=True,
-    help="With --compare git:REF: measure changed cases as they are now; else as in REF, and no --require is met.",
+    help="With --compare git:REF: use changed cases as they are now; else as in REF, and no --require is met.",
 )
 @click.option(
     "--min-lift",
@@ -101,7 +101,7 @@ class _Runs(click.ParamType[int | None]):
 @options.ACCEPT_FINDINGS
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
-@click.option("--batch", is_flag=True, help="Ask in batches: half the price, up to 24 h per look (openai, anthropic).")
+@click.option("--batch", is_flag=True, help="Ask in batches: half the price, a day per look.")
 @options.dry_run("Show calls, price and detectable lift; call no model.")
 @options.fresh("Use no cached answers; adds a look.")
 @options.concurrency(per="model")

@@ -47,8 +47,8 @@ _HEEDED = frozenset(
     "sources",
     multiple=True,
     metavar="SOURCE",
-    help="A session, `last` for the newest session here, a document, a repository, a candidate of `mine` such as "
-    "mined:1, or a skill to improve; also hf:// names on the Hugging Face Hub.",
+    help="A session, `last` (the newest here), a document, a repository, a candidate of `mine` (mined:1), a skill to "
+    "improve; also hf:// names.",
 )
 @click.option(
     "--feedback",

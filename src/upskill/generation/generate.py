@@ -21,6 +21,7 @@ from upskill.core.models.handoff import Side, open_line
 from upskill.core.nouns import Cap, Case
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
+from upskill.core.runs.handing_off import asking_in, handoff_folder
 from upskill.core.runs.own_runs import (
     differing_settings,
     is_own_run,
@@ -52,7 +53,7 @@ from upskill.generation.files import (
 )
 from upskill.generation.gathering import material_record, read_material
 from upskill.generation.generated import GenerateResult
-from upskill.generation.handoff import asking_in, handoff_folder, handoff_status
+from upskill.generation.handoff import handoff_status
 from upskill.generation.material import Material
 from upskill.generation.order import (
     GenerateOrder,

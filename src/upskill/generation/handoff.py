@@ -4,45 +4,36 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import click
 
-from upskill.core.models import Endpoint, Handoff, HandoffOpen
 from upskill.core.models.handoff import (
     MOST_ANSWER_BYTES,
     AnsweredAlready,
     HandoffQuestion,
     RequestKind,
-    Side,
     State,
     answer_of,
-    make_side,
     place_request,
-    prepare_side,
     questions_in,
     read_safely,
     read_state,
     side_folders,
     take_answer,
-    write_state,
 )
-from upskill.core.models.teacher_answers import UnusableAnswer, value_in
-from upskill.core.nouns.answer_schemas import without_thinking
-from upskill.core.runs.run_folders import is_held, only_one_in
+from upskill.core.models.teacher_answers import value_in
+from upskill.core.runs.handing_off import form_problems
+from upskill.core.runs.run_folders import is_held
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_NOT_SHOWN, UpskillError, UsageError
 from upskill.processes import edited
 from upskill.terminal import options
 from upskill.terminal.output import print_json, print_lines
 
 POLL_SECONDS = 0.5
-CloseSide = Callable[[Side, str], None]
-"""Tells a side of a hand-off that it is done, and what came of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,17 +143,6 @@ def _usable(question: HandoffQuestion, text: str) -> str:
     return text if schema is None else json.dumps(value_in(text, schema), indent=2, ensure_ascii=False) + "\n"
 
 
-def form_problems(text: str, schema: Mapping[str, Any] | None) -> Sequence[str]:
-    """Everything that is wrong with the form of an answer, by the rules by which teachers' answers are read."""
-    if schema is None:
-        return () if without_thinking(text) else ("it is empty",)
-    try:
-        value_in(text, schema)
-    except UnusableAnswer as unusable:
-        return unusable.problems
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     """What the run says of a text before it is handed in."""
@@ -192,64 +172,6 @@ def ask_the_run(
     file.unlink()
     value = json.loads(said)
     return Finding(usable=value["usable"], lines=tuple(value["lines"]))
-
-
-def handoff_for(
-    endpoint: Endpoint,
-    *,
-    run: Path | None,
-    wait: bool = True,
-    report: Callable[[str], None] = lambda _: None,
-    count: Callable[[str], int] | None = None,
-) -> Handoff | None:
-    """Where a teacher is asked by hand-off; `None` for a model. Raises `UsageError` where no folder is known."""
-    if not endpoint.is_handoff:
-        return None
-    folder = handoff_folder(endpoint, run=run)
-    return Handoff(folder=folder, problems=form_problems, wait=wait, report=report, count=count)
-
-
-def handoff_folder(endpoint: Endpoint, *, run: Path | None) -> Path:
-    """The folder that was named, or `handoff` in the run folder."""
-    if endpoint.folder is not None:
-        return Path(endpoint.folder)
-    if run is None:
-        raise UsageError(
-            "handoff: this command has no run folder for the questions",
-            hint="name a folder: --model handoff/DIR",
-        )
-    return run / "handoff"
-
-
-@contextmanager
-def asking_in(sides: Sequence[tuple[Path, Side]]) -> Iterator[CloseSide]:
-    """Asks in these folders as the only one, and leaves word in each whether more will be asked.
-
-    Yields what tells a side that nothing more will be asked of it, and what came of it.
-    """
-    with ExitStack() as stack:
-        paths: dict[Side, list[Path]] = {}
-        closed: set[Path] = set()
-        for folder, side in sides:
-            stack.enter_context(only_one_in(make_side(folder, side)))
-            paths.setdefault(side, []).append(prepare_side(folder, side))
-
-        def close(side: Side, outcome: str) -> None:
-            for path in paths.get(side, ()):
-                closed.add(path)
-                write_state(path, "finished", outcome)
-
-        state: State = "stopped"
-        try:
-            yield close
-            state = "finished"
-        except HandoffOpen:
-            state = "waiting"
-            raise
-        finally:
-            with suppress(OSError):  # where a disk is full, what happened matters more
-                for path in (path for mine in paths.values() for path in mine if path not in closed):
-                    write_state(path, state)
 
 
 _STATES = {

@@ -21,6 +21,7 @@ from upskill.core.nouns.evaluation import Evaluation
 from upskill.core.nouns.finding import Finding, FindingsRefused
 from upskill.core.nouns.text import count
 from upskill.core.progress import RunProgress
+from upskill.core.runs.handing_off import CloseSide, handoff_for
 from upskill.core.runs.journal import Journal, PaidAnswer
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.records import now
@@ -39,7 +40,6 @@ from upskill.generation.files import (
     shown_skill,
 )
 from upskill.generation.generated import AttemptSummary, DescriptionRevision, GenerateResult, StudentClaim, worst_of
-from upskill.generation.handoff import CloseSide, handoff_for
 from upskill.generation.material import Material
 from upskill.generation.plan import GenerateInputs
 from upskill.generation.student import CountTokens, StudentProfile, counter_for

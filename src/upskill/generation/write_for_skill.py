@@ -21,11 +21,13 @@ from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.handoff import Side
 from upskill.core.models.spending import MOST_OUTPUT_TOKENS
 from upskill.core.models.teacher_answers import REPAIRS, TeacherUnusable
+from upskill.core.models.teachers import case_writer_for
 from upskill.core.nouns import Cap, Purchase, Skill
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.skill import META_FILE, SKILL_FILE
 from upskill.core.nouns.text import count as counted
 from upskill.core.progress import SILENT, PricedPlan, Progress
+from upskill.core.runs.handing_off import asking_in, handoff_folder, handoff_for
 from upskill.core.runs.journal import answer_cache
 from upskill.core.runs.records import now
 from upskill.core.settings import ResolvedSettings, Settings
@@ -46,9 +48,7 @@ from upskill.generation.case_writing import (
 from upskill.generation.estimate import TeachingWorkload, estimate_teaching
 from upskill.generation.facts import new_plan, plan_calls
 from upskill.generation.gathering import gather
-from upskill.generation.handoff import asking_in, handoff_folder, handoff_for
 from upskill.generation.material import Material
-from upskill.generation.order import case_writer_for
 from upskill.generation.teaching import ask_function
 from upskill.generation.trigger_prompts import (
     MOST_LABELLED,

@@ -6,7 +6,7 @@ other sessions contradict, or an error that went away by itself.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -151,7 +151,7 @@ class _Judged:
             quotes=self._quotes(),
             sessions=self._sessions,
             days=self._days,
-            cost=self._cost(),
+            cost=cost_of(self._sightings, months=self._months),
             agreement=round(agreement, 4),
             verdict=verdict,
             sides=sides,
@@ -353,16 +353,34 @@ class _Judged:
                 chosen.append(each)
         return tuple(sorted(chosen, key=lambda each: each.order))
 
-    def _cost(self) -> Cost:
-        tokens = sum(each.moment.tokens for each in self._sightings)
-        minutes = sum(each.moment.seconds for each in self._sightings) / 60
-        return Cost(
-            tokens=tokens,
-            minutes=round(minutes, 2),
-            tokens_a_month=round(tokens / self._months),
-            minutes_a_month=round(minutes / self._months, 2),
-            sessions_a_month=round(len(self._sessions) / self._months, 2),
-        )
+
+def cost_of(sightings: Sequence[Sighting], *, months: float) -> Cost:
+    """What these took, and what that is a month."""
+    tokens = sum(each.moment.tokens for each in sightings)
+    minutes = sum(each.moment.seconds for each in sightings) / 60
+    return Cost(
+        tokens=tokens,
+        minutes=round(minutes, 2),
+        tokens_a_month=round(tokens / months),
+        minutes_a_month=round(minutes / months, 2),
+        sessions_a_month=round(len(_names(sightings)) / months, 2),
+    )
+
+
+def merged(candidates: Sequence[Candidate], *, title: str, lesson: str, months: float) -> Candidate:
+    """Candidates about the same thing as one, under another name; the first lends what only one can have."""
+    sightings = sorted({each for one in candidates for each in one.sightings}, key=lambda each: each.order)
+    weights = sum(len(one.sessions) for one in candidates)
+    return replace(
+        candidates[0],
+        title=title,
+        lesson=lesson,
+        sightings=tuple(sightings),
+        sessions=tuple(dict.fromkeys(each.session.name for each in sightings)),
+        days=tuple(sorted({day for one in candidates for day in one.days})),
+        cost=cost_of(sightings, months=months),
+        agreement=round(sum(len(one.sessions) * one.agreement for one in candidates) / weights, 4),
+    )
 
 
 def _names(sightings: Iterable[Sighting]) -> set[str]:

@@ -73,7 +73,7 @@ def _spoilt(answer: dict[str, list[dict[str, object]]]) -> str:
 def test_what_lies_there_and_is_no_file_is_named_and_ends_nothing(tmp_path: Path) -> None:
     from upskill.core.models import Handoff, Message, Question
     from upskill.core.models.handoff import place_question, prepare_side
-    from upskill.generation.handoff import form_problems
+    from upskill.core.runs.handing_off import form_problems
 
     prepare_side(tmp_path, "skill")
     asked = Question(purpose="draft", system="s", messages=(Message(role="user", text="t"),))

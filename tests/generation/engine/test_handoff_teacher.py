@@ -27,12 +27,13 @@ from upskill.core.models import (
 )
 from upskill.core.models.endpoint import resolve_model
 from upskill.core.models.handoff import HandoffQuestion, prepare_side, questions_in
+from upskill.core.runs.handing_off import asking_in, form_problems
 from upskill.core.runs.journal import Journal
 from upskill.core.settings import ResolvedSettings, resolve_settings
 from upskill.errors import UsageError
 from upskill.generation.case_writing import WrittenCases
 from upskill.generation.generate import GenerateOrder, generate, plan_generate, resume_generate
-from upskill.generation.handoff import answer_question, asking_in, form_problems, handoff_status
+from upskill.generation.handoff import answer_question, handoff_status
 from upskill.generation.teaching import ask_function
 from upskill.generation.write_for_skill import CasesOrder, write_for_skill
 from upskill.redaction import redactor_from

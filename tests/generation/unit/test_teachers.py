@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from upskill.core.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, student_endpoint
+from upskill.core.models.teachers import case_writer_for, teacher_for
 from upskill.core.settings import Origin, Settings, settings_from
 from upskill.errors import ProviderError, UsageError
-from upskill.generation.order import GenerateOrder, case_writer_for, target_for, teacher_for
+from upskill.generation.order import GenerateOrder, target_for
 
 ONE, OTHER = "http://localhost:1/v1", "http://localhost:2/v1"
 

@@ -6,13 +6,16 @@ ends. Knows no engine.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING
 
 from upskill.atomic_file import write_atomically
 from upskill.core.models.endpoint import Endpoint
 from upskill.errors import EngineError, UsageError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 PROVIDERS = ("openai", "anthropic")
 """Their batches are used; how each names and ends one is in `batchers.py`."""
@@ -58,7 +61,11 @@ class SentBatch:
     """The provider's name for the batch; `None` until it has said so."""
 
 
-_SENT = TypeAdapter(list[SentBatch])
+@cache
+def _of_sent() -> "TypeAdapter[list[SentBatch]]":
+    from pydantic import TypeAdapter  # not for commands that only look
+
+    return TypeAdapter(list[SentBatch])
 
 
 class BatchLog:
@@ -69,7 +76,7 @@ class BatchLog:
         self._path = path
         self.said = said
         try:
-            self._sent = _SENT.validate_json(path.read_bytes()) if path.exists() else []
+            self._sent = _of_sent().validate_json(path.read_bytes()) if path.exists() else []
         except (ValueError, OSError) as error:
             raise EngineError(
                 f"{path}: cannot be read ({error})",
@@ -95,7 +102,7 @@ class BatchLog:
         return any(sent.id == batch_id for sent in self._sent)
 
     def _write(self) -> None:
-        write_atomically(self._path, _SENT.dump_json(self._sent, indent=1).decode() + "\n", mode=0o600)
+        write_atomically(self._path, _of_sent().dump_json(self._sent, indent=1).decode() + "\n", mode=0o600)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
