@@ -10,7 +10,7 @@ from typing import Any
 from upskill.core.cases.split import WORDINGS, CaseCounts
 from upskill.core.checks import offers
 from upskill.core.models import Message, Question
-from upskill.core.nouns import CheckOffer, estimate_tokens
+from upskill.core.nouns import CheckOffer, estimate_tokens, harness_info
 from upskill.core.nouns.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
 from upskill.core.nouns.text import count, shortened
 from upskill.core.skills.markdown import with_closed_block, with_fences
@@ -19,7 +19,7 @@ from upskill.generation.facts import PASSAGE_TOKENS, Slot
 from upskill.generation.material import Material
 from upskill.generation.prompts import prompt, quoted
 from upskill.generation.student import RUNG_SIZES, RUNGS, StudentProfile, asked_told, rungs_for
-from upskill.generation.written_case import WrittenCase
+from upskill.generation.written_case import MOST_TURNS, WrittenCase
 from upskill.traces.trace import Finding
 
 MATERIAL_TOKENS = 12_000
@@ -176,6 +176,8 @@ class Batch:
     """What is told of the student."""
     rungs: tuple[str, ...] = ()
     """What the student can be asked for, with a plan of facts; empty without one."""
+    turns: bool = False
+    """Whether cases may be conversations."""
     slots: tuple[Slot, ...] = ()
     """The facts to ask for, with a plan."""
     other_facts: tuple[str, ...] = ()
@@ -218,6 +220,7 @@ def batches_for(
             programs=programs,
             student=asked_told(profile),
             rungs=rungs_for(profile) if slots else (),
+            turns=writes_turns(material, profile),
             slots=mine[at],
             other_facts=_others(slots, mine[at]),
             shown=_MOST_SHOWN if window is None else min(_MOST_SHOWN, window // _WINDOW_PER_SHOWN),
@@ -225,6 +228,12 @@ def batches_for(
         for at in range(number)
         if positive[at] or _share(counts.negative, number, number - 1 - at)
     ]
+
+
+def writes_turns(material: Material, profile: StudentProfile | None) -> bool:
+    """Whether cases may be conversations: the material has some, and the students can hold and follow them."""
+    able = profile is None or not (profile.is_tiny or harness_info(profile.harness).program)
+    return able and material.has_dialogues
 
 
 def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None) -> str:
@@ -367,10 +376,13 @@ def _question(batch: Batch, text: str, cases: int) -> Question:
             about=prompt("case_fact", rungs="; ".join(f"`{rung}`, {RUNG_SIZES[rung]}" for rung in batch.rungs))
             if batch.rungs
             else prompt("case_family"),
+            turns=f"\n{prompt('case_turns', most=MOST_TURNS)}" if batch.turns else "",
             student=f"\n\n{batch.student}" if batch.student else "",
         ),
         messages=(Message(role="user", text=text),),
-        schema=cases_schema(cases=cases, programs=batch.programs, rungs=batch.rungs, wordings=batch.wordings),
+        schema=cases_schema(
+            cases=cases, programs=batch.programs, rungs=batch.rungs, wordings=batch.wordings, turns=batch.turns
+        ),
     )
 
 
@@ -422,24 +434,26 @@ def usable_offers(programs: bool, rungs: Sequence[str] = ()) -> list[CheckOffer]
 
 
 def cases_schema(
-    *, cases: int, programs: bool, rungs: Sequence[str] = (), wordings: Sequence[str] = WORDINGS
+    *, cases: int, programs: bool, rungs: Sequence[str] = (), wordings: Sequence[str] = WORDINGS, turns: bool = False
 ) -> Schema:
     """The schema of so many cases, for the prompt and for providers that hold a model to it.
 
-    With a plan, which has `rungs`, each names its fact; else its topic and its family.
+    With a plan, which has `rungs`, each names its fact; else its topic and its family. With `turns` it may be a
+    conversation.
     """
     about = {"fact": TEXT, "rung": one_of(*rungs)} if rungs else {"topic": TEXT, "family": TEXT}
     usable = [object_of(**{offer.kind: offer.schema}) for offer in usable_offers(programs, rungs)]
-    case = object_of(
-        ("id", *about, "wording", "input", "checks", "reference", "wrong"),
-        id=TEXT,
-        **about,
-        wording=one_of(*wordings),
-        negative={"type": "boolean"},
-        input=TEXT,
-        files=FILES,
-        checks=list_of({"anyOf": usable}),
-        reference=_ANSWER,
-        wrong=list_of({"anyOf": [_EDIT, TEXT]}),
-    )
+    said: dict[str, Schema] = {
+        "input": TEXT,
+        "files": FILES,
+        "checks": list_of({"anyOf": usable}),
+        "reference": _ANSWER,
+        "wrong": list_of({"anyOf": [_EDIT, TEXT]}),
+    }
+    named: dict[str, Schema] = {"id": TEXT, **about, "wording": one_of(*wordings)}
+    of_turn = {key: form for key, form in said.items() if key != "files"}
+    case = object_of((*named, *of_turn), **named, negative={"type": "boolean"}, **said)
+    if turns:
+        several = list_of(object_of(("input",), **of_turn))
+        case = {"anyOf": [case, object_of((*named, "turns"), **named, files=FILES, turns=several)]}
     return object_of(cases={**list_of(case), "minItems": cases, "maxItems": cases})

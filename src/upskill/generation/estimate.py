@@ -24,6 +24,7 @@ from upskill.generation.drafting import SHORTENINGS
 from upskill.generation.material import Material
 from upskill.generation.measure import SCREEN_ROUNDS, held_out_turns
 from upskill.generation.revising import OTHERS
+from upskill.generation.written_case import MOST_TURNS
 
 PROMPT_TOKENS = 2_000
 """Instructions around the material."""
@@ -175,6 +176,9 @@ def _students(teaching: TeachingWorkload, students: Sequence[Student], settings:
     trials, most_trials = _trials_of_a_student(teaching)
     harness = load_harness(teaching.harness)
     trial_limits = TrialLimits(turns=settings.max_turns, tokens=settings.max_trial_tokens)
+    # Cases may turn out to be conversations. What limits a trial with tools limits all its turns together.
+    talks = any(one is not None and one.has_dialogues for one in (teaching.material, teaching.material.later))
+    spoken = MOST_TURNS if talks and not harness_info(teaching.harness).with_tools else 1
     calls = most_calls = 0.0
     expected: float | None = 0.0
     at_most: float | None = 0.0
@@ -185,10 +189,13 @@ def _students(teaching: TeachingWorkload, students: Sequence[Student], settings:
             1, prompt_tokens=STUDENT_PROMPT_TOKENS, answer_tokens=received, trial_limits=trial_limits
         )
         most = harness.at_most(
-            1, prompt_tokens=2 * STUDENT_PROMPT_TOKENS, answer_tokens=longest, trial_limits=trial_limits
+            spoken,
+            prompt_tokens=2 * spoken * STUDENT_PROMPT_TOKENS + spoken * (spoken - 1) // 2 * longest,
+            answer_tokens=longest,
+            trial_limits=trial_limits,
         )
         calls += trials * usual.turns
-        most_calls += most_trials * most.turns
+        most_calls += most_trials * spoken * most.turns
         if student.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue

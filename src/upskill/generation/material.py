@@ -95,6 +95,11 @@ class Material:
     """The later sessions of a habit that was mined: held-out cases are written from them, and nobody else is given
     them. `None` where nothing was mined; without documents where they are too few for a claim."""
 
+    @property
+    def has_dialogues(self) -> bool:
+        """Whether a person spoke again in a recorded session: cases may be conversations then."""
+        return self.digest is not None and any(finding.kind == "correction" for finding in self.digest.kept)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assignment:

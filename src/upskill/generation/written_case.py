@@ -6,7 +6,7 @@ reference, two wrong answers, checks of the kinds that need neither a judge nor 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +14,15 @@ from upskill.core import checks
 from upskill.core.cases.family import MOST_FAMILY_CHARACTERS
 from upskill.core.cases.split import WORDINGS
 from upskill.core.nouns import Answer, Case, Check, Files, estimate_tokens, harness_info
+from upskill.core.nouns.case import UserTurn, prompt_of
 from upskill.core.nouns.skill import read_files
 from upskill.core.nouns.text import shortened
 from upskill.generation.draft import Clean
 from upskill.generation.student import CountTokens, StudentProfile
 
 LEAST_WRONG = 2
+MOST_TURNS = 4
+"""Of the user, in a conversation."""
 MOST_PROMPT_CHARACTERS = 12_000
 _MOST_TOPIC_CHARACTERS = 60
 _REDACTED = "[redacted: "
@@ -49,31 +52,40 @@ def read_written(
     """
     offered = {offer.kind: offer for offer in checks.offers()}
     problems: list[str] = []
-    prompt = _prompt(item, problems)
-    written = _checks(item, problems)
-    for check in written:
-        if check.kind not in offered:
-            problems.append(f"`{check.kind[:40]}` cannot be used; the kinds of check are {', '.join(offered)}")
-        elif offered[check.kind].runs_programs and not programs:
-            problems.append(f"`{check.kind}` cannot be run here; check the text or the files of the answer")
-        else:
-            problems += checks.check_problems(check)
+
+    def read_turn(item: Mapping[str, Any], problems: list[str]) -> UserTurn:
+        prompt = _prompt(item, problems)
+        written = _checks(item, problems)
+        for check in written:
+            if check.kind not in offered:
+                problems.append(f"`{check.kind[:40]}` cannot be used; the kinds of check are {', '.join(offered)}")
+            elif offered[check.kind].runs_programs and not programs:
+                problems.append(f"`{check.kind}` cannot be run here; check the text or the files of the answer")
+            else:
+                problems += checks.check_problems(check)
+        reference = _reference(item, problems)
+        return UserTurn(prompt=prompt, checks=written, reference=reference, wrong=_wrong(item, reference, problems))
+
+    turns = _turns(item.get("turns"), read_turn, problems)
+    one = read_turn(item, problems) if not turns else UserTurn(prompt=prompt_of(turns))
     negative = item.get("negative") is True or item.get("use") == "negative"
-    reference = _reference(item, problems)
     case = Case(
         id="",
-        prompt=prompt,
-        checks=written,
+        prompt=one.prompt,
+        checks=tuple(check for turn in turns or (one,) for check in turn.checks),
+        turns=turns,
         files=_files(item.get("files"), problems, where="`files`"),
-        reference=reference,
-        wrong=_wrong(item, reference, problems),
+        reference=one.reference,
+        wrong=one.wrong,
         use="negative" if negative else None,
         family=slug(item.get("family"), MOST_FAMILY_CHARACTERS) or None,
         extra={"wording": _wording(item, wordings), "topic": _topic(item)},
     )
-    problems += _case_problems(case)
-    if profile is not None:
-        problems += _size_problems(case, profile, count)
+    for number, part in enumerate(case.parts, 1):
+        found = [*_case_problems(part), *(() if profile is None else _size_problems(part, profile, count))]
+        problems += [f"turn {number}: {problem}" for problem in found] if turns else found
+    if turns and not problems:
+        problems += checks.case_problems(replace(case, id=name_of(item)))
     return WrittenCase(item=item, case=case, problems=tuple(dict.fromkeys(problems)))
 
 
@@ -96,6 +108,23 @@ def name_of(item: Mapping[str, Any]) -> str:
 def slug(said: Any, most: int) -> str:
     """Lower-case words and numbers joined by hyphens; empty where nothing is said."""
     return re.sub(r"[^a-z0-9]+", "-", str(said).lower()).strip("-")[:most].strip("-") if said else ""
+
+
+def _turns(
+    listed: Any, read: Callable[[Mapping[str, Any], list[str]], UserTurn], problems: list[str]
+) -> tuple[UserTurn, ...]:
+    """The user's turns of a conversation, each but the last with or without checks; none where one task is written."""
+    turns = []
+    entries = listed if isinstance(listed, list) else []
+    for number, entry in enumerate(entries, 1):
+        found: list[str] = []
+        item = entry if isinstance(entry, dict) else {"input": entry}
+        bare = number < len(entries) and not item.get("checks")
+        turns.append(UserTurn(prompt=_prompt(item, found)) if bare else read(item, found))
+        problems += [f"turn {number}: {problem}" for problem in found]
+    if entries and not 2 <= len(entries) <= MOST_TURNS:
+        problems.append(f"a conversation has 2 to {MOST_TURNS} turns, not {len(entries)}")
+    return tuple(turns)
 
 
 def _prompt(item: Mapping[str, Any], problems: list[str]) -> str:
