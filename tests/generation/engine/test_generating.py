@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import yaml
 
 import made_teacher
 from generation.unit.teaching.case_teacher import good_case
-from made_teacher import THINGS
+from made_teacher import THINGS, line_for
 from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import generate_again
 from upskill.core.cases.split import read_counts
@@ -283,3 +284,40 @@ def test_the_held_out_test_ends_after_two_and_a_half_rounds(tmp_path: Path, monk
     (path,) = (tmp_path / "runs").glob("*/trials/held-out/run.json")
     record = json.loads(path.read_text())
     assert (len(record["cases"]), record["turn_cap"], record["design"]) == (32, 80, "sequential")
+
+
+def test_conversations_of_a_teacher_go_through_a_whole_teaching(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Path(__file__).parents[2] / "samples" / "traces" / "claude-code" / "session.jsonl"  # directed twice
+    (tmp_path / "session.jsonl").write_bytes(session.read_bytes())
+
+    def teacher(asked: ReceivedRequest) -> Behaviour:
+        said = made_teacher.teachers_answer(asked.prompt, THINGS[:8], 3, 0)
+        for case in said.get("cases", ()):
+            turn = {key: case.pop(key) for key in ("input", "checks", "reference", "wrong")}
+            case["turns"] = [turn, {"input": "Thanks."}, {**turn, "input": f"Once more: {turn['input']}"}]
+        return Behaviour(text=json.dumps(said))
+
+    def student(asked: ReceivedRequest) -> Behaviour:
+        """Answers what was asked first, all the way."""
+        first = {**asked.body, "messages": asked.body["messages"][:2]}
+        return made_teacher.student(replace(asked, body=first))
+
+    with Provider(teacher) as teaches, Provider(student) as learns:
+        chosen = {"teacher": "any", "teacher_base_url": teaches.url, "models": ("any",), "base_url": learns.url}
+        order = GenerateOrder(
+            task=made_teacher.TASK, sources=("session.jsonl",), counts=read_counts("4+4+0"), revisions=1
+        )
+        made = generate(order, settings=resolve_settings({**chosen, "store": False}))
+    told = [asked.system for asked in teaches.requests if made_teacher.kind_of(asked.prompt) == "cases"]
+    assert told
+    assert all("may be a conversation" in system for system in told)
+    shown = next(asked.prompt for asked in teaches.requests if made_teacher.kind_of(asked.prompt) == "edits")
+    assert "turn 3 of 3: not found" in shown, "the teacher reads which turn failed"
+    assert "Turn 1: I do not know." in shown
+    assert made.saved is not None
+    (path,) = (tmp_path / "runs").glob("*/cases.json")
+    assert [len(case["turns"]) for case in json.loads(path.read_text())["cases"]] == [3] * 8
+    assert all(line_for(thing) in made.skill.body for thing in THINGS[:8])
