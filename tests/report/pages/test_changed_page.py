@@ -10,7 +10,7 @@ from report.pages.auditing import audit, serious
 from report.pages.browser import DESK, PHONE, Browser, Look
 from report.unit.evaluations import agent_report, report
 from report.unit.pages import FACTS, errored, evaluation, scored
-from upskill.core.nouns import Arm, SkillUse
+from upskill.core.nouns import Arm, CheckResult, Grade, Scored, SkillUse
 from upskill.core.nouns.answer import AgentStep, AgentSteps
 from upskill.report.html import CaseText, LoggedTrial, report_page
 
@@ -149,6 +149,39 @@ def _open_pair(browser: Browser, page: Path, answers: dict[Arm, str]) -> None:
     page.write_text(report_page(evaluation(), FACTS, cases=[CaseText(id="c1", prompt="?")], trials=trials))
     browser.open(page)
     browser.run(OPEN)
+
+
+def test_conversation_is_read_turn_by_turn_and_a_long_pattern_has_one_row(browser: Browser, tmp_path: Path) -> None:
+    pattern = r"turn 2: the answer matches the pattern (?s)\A(?=.*\btarnctl\s+lull\b)" + r"(?!\btarnctl\s+halt\b)" * 20
+    case = CaseText(
+        id="c1", prompt="Turn 1: How?\n\nTurn 2: And stop?", checks=(("regex", pattern), ("excludes", "not there"))
+    )
+    saw = "turn 2 of 2: no match for '(?s)…'"
+    results = (CheckResult(kind="regex", passed=False, saw=saw), CheckResult(kind="excludes", passed=True, saw="none"))
+    trials = [
+        replace(
+            scored(False, arm=arm, answer="tarnctl halt"),
+            earlier=("tarnctl rouse",),
+            outcome=Scored(end="answered", grade=Grade(results=results)),
+        )
+        for arm in ("baseline", "with_skill")
+    ]
+    page = tmp_path / "report.html"
+    logged = [LoggedTrial(trial=trial, line=line) for line, trial in enumerate(trials, 1)]
+    page.write_text(report_page(evaluation(), FACTS, cases=[case], trials=logged), encoding="utf-8")
+    for width in (PHONE, DESK):
+        browser.open(page, Look(width=width))
+        browser.run(OPEN)
+        assert browser.run(in_dialog(".side pre"))[0] == "Turn 1: tarnctl rouse\n\nTurn 2: tarnctl halt"
+        assert browser.run(in_dialog(".saw"))[0] == f"saw: {saw}"
+        row, line, wide, room, side = browser.run(
+            "(() => { const one = document.querySelector('.pattern'); const side = one.closest('.side');"
+            " return [one.clientHeight, parseFloat(getComputedStyle(one).lineHeight), one.scrollWidth, one.clientWidth,"
+            " side.scrollWidth - side.clientWidth]; })()"
+        )
+        assert row < 2 * line + 12
+        assert wide > room, "the rest of it is reached by scrolling"
+        assert side <= 0, "and it widens nothing"
 
 
 def test_answers_with_little_in_common_are_not_marked_at_all(browser: Browser, tmp_path: Path) -> None:
