@@ -12,21 +12,14 @@ import click
 from upskill.core.nouns.text import count
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 from upskill.terminal import options
-from upskill.terminal.output import (
-    confirm,
-    is_interactive,
-    print_document,
-    print_json,
-    print_lines,
-    refuse_what_is_ignored,
-)
+from upskill.terminal.output import confirm, is_interactive, print_document, print_json, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from upskill.core.nouns.finding import Finding
     from upskill.share.files import NewFile
-    from upskill.share.hub import HubChanges, HubPlan, Named
+    from upskill.share.hub import HubPlan, Named
     from upskill.share.install import InstallPlan, Scope
     from upskill.share.publish import PlannedSkill, PublishPlan
 
@@ -330,19 +323,24 @@ def publish_command(
 
     values = options.resolved({}, uses=["runs_dir", "ledger"]).values
     if hub is not None:
-        ignored = {"owner", "name"} if dry_run else {"owner", "name", "to"}
-        _refuse(
-            ignored, why="--hub publishes no marketplace" if dry_run else "--hub writes no folder without --dry-run"
+        if owner or name or (to and not dry_run):
+            raise UsageError("--owner and --name are for --to; with --hub, --to is for --dry-run", hint="remove them")
+        from upskill.share.hub import plan_hub
+
+        folder = (to or Path(hub.rpartition("/")[2])) if dry_run else None
+        ledger = options.ledger_path(values.ledger)
+        for_hub = plan_hub(
+            skills,
+            repository=hub,
+            named=named,
+            private=private,
+            to=folder,
+            runs_dir=Path(values.runs_dir),
+            ledger=ledger,
         )
-        runs_dir, ledger = Path(values.runs_dir), options.ledger_path(values.ledger)
-        return _publish_to_hub(
-            skills, hub, named, to, runs_dir, ledger, private=private, dry_run=dry_run, yes=yes, as_json=as_json
-        )
-    _refuse({"named", "private"}, why="only --hub publishes to the Hub")
-    if to is None:
-        raise UsageError(
-            "nowhere to publish to", hint="name a folder with --to DIR, or a dataset with --hub OWNER/NAME"
-        )
+        return _publish_to_hub(for_hub, folder, yes=yes, as_json=as_json)
+    if to is None or named or private:
+        raise UsageError("--to DIR or --hub OWNER/NAME is needed; --with and --private are for --hub")
     plan = plan_publish(
         skills,
         to=to,
@@ -367,12 +365,6 @@ def publish_command(
             err=True,
         )
     return EXIT_DONE
-
-
-def _refuse(options: set[str], *, why: str) -> None:
-    """Refuse options that would be ignored."""
-    every = {str(one.name) for one in click.get_current_context().command.params}
-    refuse_what_is_ignored(frozenset(every - options), why=why)
 
 
 def _show_skill(one: "PlannedSkill") -> None:
@@ -416,66 +408,39 @@ def _skill_json(one: "PlannedSkill") -> dict[str, object]:
     }
 
 
-def _publish_to_hub(
-    skills: tuple[Path, ...],
-    hub: str,
-    named: "tuple[Named, ...]",
-    to: Path | None,
-    runs_dir: Path,
-    ledger: Path | None,
-    *,
-    private: bool,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
-) -> int:
-    from upskill.share.hub import compare_with_hub, plan_hub, publish_to_hub, write_hub_folder
+def _publish_to_hub(plan: "HubPlan", folder: Path | None, *, yes: bool, as_json: bool) -> int:
+    """Upload what a person agrees to; with a folder, write it there instead."""
+    from upskill.share.hub import publish_to_hub, write_hub_folder
 
-    folder = (to or Path(hub.rpartition("/")[2])) if dry_run else None
-    plan = plan_hub(skills, repository=hub, named=named, to=folder, runs_dir=runs_dir, ledger=ledger)
-    changes = None if dry_run else compare_with_hub(plan, private=private)
+    visibility = "private" if plan.private else "public"
     if not as_json:
-        _show_for_hub(plan, changes)
-    commit = None
+        if folder is None:
+            print_lines(f"{plan.address}: {'new' if plan.commit is None else 'is there already'}, {visibility}")
+        print_lines(*_file_lines(plan.files), *(f"  {path}: is removed" for path in plan.removed))
+        for one in plan.skills:
+            print_lines(f"{one.name}:")
+            _show_skill(one)
+    commit, done = None, f"{plan.address}: everything is there already"
     if folder is not None:
         write_hub_folder(plan, folder)
-    elif changes is not None and changes.any:
-        visibility = "privately" if changes.private else "for everybody to read and copy"
-        _agree(f"Publish {count(len(plan.files), 'file')} {visibility}?", yes=yes, nothing="nothing was published")
-        commit = publish_to_hub(plan, changes)
+        done = f"wrote {folder}: what would be uploaded"
+    elif plan.changes:
+        who = "for your team alone" if plan.private else "for everybody to read and copy"
+        _agree(f"Publish {count(len(plan.files), 'file')} {who}?", yes=yes, nothing="nothing was published")
+        commit = publish_to_hub(plan)
+        done = f"published: {plan.address}@{commit}"
     if as_json:
-        print_json(_hub_json(plan, changes, folder, commit))
-    elif folder is not None:
-        print_lines(f"wrote {folder}: what would be uploaded")
+        value = {
+            "schema": PUBLISH_SCHEMA,
+            "to": plan.address if folder is None else str(folder),
+            "marketplace": None,
+            "done": folder is None,
+            "private": plan.private,
+            "commit": commit,
+            "skills": [_skill_json(one) | {"folder": f"{plan.address}/skills/{one.name}"} for one in plan.skills],
+            "files": [{"path": path, "action": action} for path, action in sorted(plan.actions.items())],
+        }
+        print_json(value)
     else:
-        print_lines(
-            f"{plan.address}: everything is there already" if commit is None else f"published: {plan.address}@{commit}"
-        )
+        print_lines(done)
     return EXIT_DONE
-
-
-def _show_for_hub(plan: "HubPlan", changes: "HubChanges | None") -> None:
-    if changes is not None:
-        new = "new" if changes.commit is None else "is there already"
-        print_lines(f"{plan.address}: {new}, {'private' if changes.private else 'public'}")
-    print_lines(*_file_lines(plan.files))
-    print_lines(*(f"  {path}: is removed" for path in (() if changes is None else changes.removed)))
-    for one in plan.skills:
-        print_lines(f"{one.name}:")
-        _show_skill(one)
-
-
-def _hub_json(
-    plan: "HubPlan", changes: "HubChanges | None", folder: Path | None, commit: str | None
-) -> dict[str, object]:
-    actions = {} if changes is None else changes.actions
-    return {
-        "schema": PUBLISH_SCHEMA,
-        "to": plan.address if folder is None else str(folder),
-        "marketplace": None,
-        "done": folder is None,
-        "private": None if changes is None else changes.private,
-        "commit": commit,
-        "skills": [_skill_json(one) | {"folder": f"{plan.address}/skills/{one.name}"} for one in plan.skills],
-        "files": [{"path": path, "action": actions.get(path, "write")} for path in sorted(plan.files)],
-    }

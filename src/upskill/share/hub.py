@@ -11,8 +11,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -83,34 +82,25 @@ _RESULTS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HubPlan:
-    """What would be published, made without asking the Hub."""
+    """What publishing would do. Nothing was sent yet."""
 
     repository: str
     skills: tuple[PlannedSkill, ...]
     files: Mapping[str, NewFile]
-    """Every file of the dataset, by path."""
-    tables: str
-    """What upskill writes in the card of the dataset."""
+    """Every file of upskill's that the dataset will hold, by path."""
+    actions: Mapping[str, Action]
+    removed: tuple[str, ...] = ()
+    private: bool
+    commit: str | None = None
+    """What it was compared with; `None` where the dataset is new, or was not looked at."""
 
     @property
     def address(self) -> str:
         return f"hf://datasets/{self.repository}"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HubChanges:
-    """What publishing changes in a dataset."""
-
-    files: Mapping[str, NewFile]
-    """Those of the plan. In the card, what somebody wrote around its tables is kept."""
-    actions: Mapping[str, Action]
-    removed: tuple[str, ...] = ()
-    private: bool
-    commit: str | None = None
-    """What it is compared with; `None` where the dataset is new."""
-
     @property
-    def any(self) -> bool:
+    def changes(self) -> bool:
+        """Whether anything would be uploaded or removed."""
         return bool(self.removed) or set(self.actions.values()) != {"keep"}
 
 
@@ -119,31 +109,35 @@ def plan_hub(
     *,
     repository: str,
     named: Collection[Named],
+    private: bool,
     to: Path | None,
     runs_dir: Path,
     ledger: Path | None,
 ) -> HubPlan:
-    """What would be published, or written to the folder `to` instead. Raises where a skill must not be published, and
-    where a file holds a secret."""
+    """What would be published; with a folder `to` what would be written there instead, without asking the Hub.
+
+    Raises where a skill must not be published, a file holds a secret, or something of others is in the way.
+    """
     if not _REPOSITORY.fullmatch(repository):
         raise UsageError(on_one_line(f"--hub {repository}: names no dataset"), hint="write OWNER/NAME, as on the Hub")
     shared = [read_shared_skill(skill) for skill in skills]
     with TemporaryDirectory() as empty:
         require_apart(shared, (to or Path(empty)).resolve())
-        planned = [planned_skill(one, Path(empty), runs_dir=runs_dir, ledger=ledger) for one in shared]
+        planned = tuple(planned_skill(one, Path(empty), runs_dir=runs_dir, ledger=ledger) for one in shared)
     files = {f"{SKILLS_FOLDER}/{one.name}/{path}": file for one in planned for path, file in one.files.items()}
     for kind in named:
         found = {path: NewFile(data) for one in planned for path, data in _named_files(one, kind)}
         if not found:
             raise UsageError(f"--with {kind}: there are none here", hint=f"remove --with {kind}")
         files |= found
-    files[RESULTS_FILE] = NewFile(_parquet(planned))
     name = repository.partition("/")[2]
     tables = readme_list([one.listed for one in planned], *_RESULTS, *_table(planned), "")
     card = _README.format(title=json.dumps(name), name=name, tables=tables, repository=repository)
-    files[README_FILE] = NewFile(card.encode())
+    files |= {RESULTS_FILE: NewFile(_parquet(planned)), README_FILE: NewFile(card.encode())}
     _require_no_secret(files)
-    return HubPlan(repository=repository, skills=tuple(planned), files=files, tables=tables)
+    new: dict[str, Action] = dict.fromkeys(files, "write")
+    plan = HubPlan(repository=repository, skills=planned, files=files, actions=new, private=private)
+    return _compared(plan, tables) if to is None else plan
 
 
 def _named_files(skill: PlannedSkill, kind: Named) -> Iterator[tuple[str, bytes]]:
@@ -243,49 +237,39 @@ def write_hub_folder(plan: HubPlan, to: Path) -> None:
         raise EngineError(on_one_line(f"{to}: nothing was written ({why_not(error)})")) from error
 
 
-def compare_with_hub(plan: HubPlan, *, private: bool) -> HubChanges:
-    """What publishing changes there. Changes nothing, and raises where something of others is in the way."""
+def _compared(plan: HubPlan, tables: str) -> HubPlan:
+    """The same plan for the dataset that is there. In its card only the tables are replaced."""
     hub = library()
     if hub.get_token() is None:
         raise UsageError(f"{plan.address}: the Hub needs a token", hint="`hf auth login`, with a token that may write")
-    where = {"repo_id": plan.repository, "repo_type": "dataset"}
+    api, where = hub.HfApi(), {"repo_id": plan.repository, "repo_type": "dataset"}
     with explaining(plan.address, kept="nothing was published"):
         try:
-            info = hub.HfApi().repo_info(timeout=SECONDS, **where)
+            info = api.repo_info(timeout=SECONDS, **where)
         except hub.errors.RepositoryNotFoundError:
-            return HubChanges(files=plan.files, actions=dict.fromkeys(plan.files, "write"), private=private)
-        if private and not info.private:
-            raise UsageError(f"{plan.address}: is public already", hint="remove --private, or change it on its page")
-        entries = hub.HfApi().list_repo_tree(recursive=True, revision=info.sha, **where)
+            return plan
+        entries = api.list_repo_tree(recursive=True, revision=info.sha, **where)
         there: dict[str, RepoFile] = {one.path: one for one in entries if isinstance(one, hub.hf_api.RepoFile)}
-        files, ours = dict(plan.files), {path for path in there if path.partition("/")[0] in _OURS}
+        ours = {path for path in there if path.partition("/")[0] in _OURS}
+        card: str | None = plan.files[README_FILE].data.decode()
         if ours:
-            files[README_FILE] = NewFile(_merged_card(plan, there, hub, revision=info.sha, **where))
+            file = (
+                hub.hf_hub_download(filename=README_FILE, revision=info.sha, **where) if README_FILE in ours else None
+            )
+            card = None if file is None else with_list(Path(file).read_bytes().decode("utf-8", "replace"), tables)
+    others = {path.split("/")[1] for path in ours if path.startswith("skills/")} - {one.name for one in plan.skills}
+    if card is None or others or (plan.private and not info.private):
+        why = "holds what upskill did not publish" if card is None else "is public"
+        why = f"holds other skills, too: {', '.join(sorted(others))}" if card and others else why
+        hint = "name every skill that it is to hold, or another dataset"
+        raise UsageError(on_one_line(f"{plan.address}: {why}"), hint=hint)
+    files = {**plan.files, README_FILE: NewFile(card.encode())}
     actions: dict[str, Action] = {
         path: "write" if path not in there else "keep" if _is_same(there[path], file.data) else "replace"
         for path, file in files.items()
     }
-    removed = tuple(sorted(ours - files.keys()))
-    return HubChanges(files=files, actions=actions, removed=removed, private=bool(info.private), commit=info.sha)
-
-
-def _merged_card(plan: HubPlan, there: Collection[str], hub: Any, **where: Any) -> bytes:
-    """The card with new tables. Raises where upskill did not write it, and for a skill that would be removed."""
-    merged = None
-    if README_FILE in there:
-        card = Path(hub.hf_hub_download(filename=README_FILE, **where))
-        with suppress(UnicodeDecodeError):
-            merged = with_list(card.read_bytes().decode(), plan.tables)
-    if merged is None:
-        hint = "name another dataset"
-        raise UsageError(f"{plan.address}: upskill did not publish what is there, so it was not replaced", hint=hint)
-    names = {path.split("/")[1] for path in there if path.startswith(f"{SKILLS_FOLDER}/")}
-    if others := sorted(names - {one.name for one in plan.skills}):
-        raise UsageError(
-            on_one_line(f"{plan.address}: holds other skills, too: {', '.join(others)}"),
-            hint="name all skills of the dataset, or another dataset",
-        )
-    return merged.encode()
+    removed, private = tuple(sorted(ours - files.keys())), bool(info.private)
+    return replace(plan, files=files, actions=actions, removed=removed, private=private, commit=info.sha)
 
 
 def _is_same(there: "RepoFile", data: bytes) -> bool:
@@ -294,24 +278,20 @@ def _is_same(there: "RepoFile", data: bytes) -> bool:
     return there.blob_id == hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
 
 
-def publish_to_hub(plan: HubPlan, changes: HubChanges) -> str:
-    """Upload in one commit, and return its hash. Raises where somebody changed the dataset since it was compared."""
-    hub = library()
-    where = {"repo_id": plan.repository, "repo_type": "dataset"}
+def publish_to_hub(plan: HubPlan) -> str:
+    """Upload in one commit, and return its hash. Raises where somebody changed the dataset since it was planned."""
+    hub, where = library(), {"repo_id": plan.repository, "repo_type": "dataset"}
+    changed = sorted(path for path, action in plan.actions.items() if action != "keep")
     operations = [
-        *(
-            hub.CommitOperationAdd(path_in_repo=path, path_or_fileobj=changes.files[path].data)
-            for path, action in sorted(changes.actions.items())
-            if action != "keep"
-        ),
-        *(hub.CommitOperationDelete(path_in_repo=path, is_folder=False) for path in changes.removed),
+        *(hub.CommitOperationAdd(path_in_repo=path, path_or_fileobj=plan.files[path].data) for path in changed),
+        *(hub.CommitOperationDelete(path_in_repo=path, is_folder=False) for path in plan.removed),
     ]
     message = f"Publish {', '.join(one.name for one in plan.skills)}"
     with explaining(plan.address, kept="what arrived is not sent again"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if changes.commit is None:
-            hub.HfApi().create_repo(private=changes.private, **where)
+        if plan.commit is None:
+            hub.HfApi().create_repo(private=plan.private, **where)
         made = hub.HfApi().create_commit(
-            operations=operations, commit_message=message, parent_commit=changes.commit, **where
+            operations=operations, commit_message=message, parent_commit=plan.commit, **where
         )
     return str(made.oid)

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -310,12 +312,13 @@ def test_what_others_wrote_in_the_dataset_stays_or_is_refused(typed: Typed, hub:
 
     other = _without_cases(here)
     hub.repository("datasets/team/cards", {"README.md": "# Ours\n"})
+    hub.repository("datasets/team/open", {"LICENSE": "MIT"})
     hub.repository("datasets/team/data", {"skills/port/SKILL.md": "Ours."})
     for folder, name, more, said in (
         (other, NAME, (), "holds other skills, too: port"),
-        (skill, "team/cards", (), "upskill did not publish what is there, so it was not replaced"),
-        (skill, "team/data", (), "upskill did not publish what is there, so it was not replaced"),
-        (skill, "team/cards", ("--private",), "is public already"),
+        (skill, "team/cards", (), "holds what upskill did not publish"),
+        (skill, "team/data", (), "holds what upskill did not publish"),
+        (skill, "team/open", ("--private",), "is public"),
     ):
         done = typed("publish", str(folder), "--hub", name, "--yes", *more)
         assert (done.returncode, _error(done)[0]) == (2, f"error: hf://datasets/{name}: {said}")
@@ -412,13 +415,29 @@ def test_a_dataset_that_moves_while_a_person_decides_is_not_overwritten(
 
 def test_options_that_would_be_ignored_are_refused(typed: Typed, hub: Hub, skill: Path) -> None:
     for words, said in (
-        ((), "nowhere to publish to"),
+        ((), "--to DIR or --hub OWNER/NAME is needed; --with and --private are for --hub"),
         (("--hub", "skills"), "--hub skills: names no dataset"),
         (("--hub", "a/b/c"), "--hub a/b/c: names no dataset"),
-        (("--hub", NAME, "--to", "x"), "--hub writes no folder without --dry-run; remove --to"),
-        (("--hub", NAME, "-n", "--owner", "x"), "--hub publishes no marketplace; remove --owner"),
-        (("--to", "x", "--with", "cases"), "only --hub publishes to the Hub; remove --with"),
+        (("--hub", NAME, "--to", "x"), "--owner and --name are for --to; with --hub, --to is for --dry-run"),
+        (("--hub", NAME, "-n", "--owner", "x"), "--owner and --name are for --to; with --hub, --to is for --dry-run"),
+        (
+            ("--to", "x", "--with", "cases"),
+            "--to DIR or --hub OWNER/NAME is needed; --with and --private are for --hub",
+        ),
     ):
         done = typed("publish", str(skill), *words, "--yes")
         assert (done.returncode, _error(done)[0]) == (2, f"error: {said}")
     assert hub.requests == []
+
+
+def test_a_skill_without_a_result_has_a_card_that_says_so_and_a_table_without_rows(typed: Typed, here: Path) -> None:
+    done = typed("publish", str(_without_cases(here)), "--hub", "team/ours", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "| Knows nothing. | not measured |" in (here / "ours/README.md").read_text()
+    assert _rows((here / "ours/results.parquet").read_bytes()) == []
+
+
+def test_without_the_extra_the_error_names_it() -> None:
+    code = "import sys; sys.modules['arro3.core'] = None; from upskill.share.hub import _parquet; _parquet([])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith("UsageError: --hub needs the package arro3-io")
