@@ -1,7 +1,7 @@
 """What `upskill mine` finds in a corpus of made sessions whose habits and decoys are known.
 
-`python -m benchmarks.mined_corpora PATH/TO/corpus.py`: the module writes the corpus into a folder and returns its
-plan; `upskill mine` reads the folder; the figures compare the candidates with the plan.
+`python -m benchmarks.mined_corpora PATH/TO/corpus.py [TEACHER]`: the module writes the corpus into a folder and returns
+its plan; `upskill mine` reads the folder, a TEACHER judges what it finds; the figures compare candidates and plan.
 """
 
 import importlib.util
@@ -12,8 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from upskill.core.settings import Settings
 from upskill.mining.candidates import Candidate
 from upskill.mining.mine import MineOrder, mine
+from upskill.mining.teacher import judged_by_teacher
+from upskill.terminal.display import TimedProgress
 
 FIRST_HABITS, FIRST_DECOYS = 15, 10
 
@@ -26,6 +29,11 @@ def main() -> None:
         order = MineOrder(folder=Path(folder), workers=os.cpu_count() or 1)
         mining = mine(order, environment={"HOME": folder, "PATH": os.defpath})
         seconds = time.perf_counter() - began
+        if len(sys.argv) > 2:
+            told = Settings(teacher=sys.argv[2])
+            taught = judged_by_teacher(mining, told, progress=TimedProgress(), confirm=lambda _: True)
+            mining = taught.mining
+            print(*(f"left out: {one.title} ({why})" for one, why in taught.set_aside), sep="\n")
     print(f"{len(mining.read.sessions)} sessions, {mining.read.bytes / 1e6:.1f} MB, {seconds:.1f} s")
     named = [(one, _subject(one, plan)) for one in mining.candidates]
     for number, (candidate, subject) in enumerate(named[:FIRST_HABITS], 1):
