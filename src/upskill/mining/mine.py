@@ -101,17 +101,21 @@ def mine(order: MineOrder, *, environment: Mapping[str, str], progress: Progress
 
 
 def _cleaned(candidate: Candidate, clean: Clean) -> Candidate:
-    """A last time over what is shown: what was put together could show a secret that its pieces did not."""
-    mended = {each: replace(each, moment=_cleaned_moment(each.moment, clean)) for each in candidate.sightings}
-    for_it, against = candidate.sides
+    """A last time over what is shown: what was put together could show a secret that its pieces did not.
+
+    The moments that only the document of a candidate shows are cleaned with it.
+    """
+    quotes, for_it, against = (
+        tuple(replace(each, moment=_cleaned_moment(each.moment, clean)) for each in sightings)
+        for sightings in (candidate.quotes, *candidate.sides)
+    )
     return replace(
         candidate,
         title=clean(candidate.title),
         lesson=clean(candidate.lesson),
         terms=tuple(term for term in candidate.terms if clean(term) == term),
-        sightings=tuple(mended.values()),
-        quotes=tuple(mended[each] for each in candidate.quotes),
-        sides=(tuple(mended[each] for each in for_it), tuple(mended[each] for each in against)),
+        quotes=quotes,
+        sides=(for_it, against),
     )
 
 

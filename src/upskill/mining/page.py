@@ -1,6 +1,7 @@
 """The folder of what was mined: the page, the list, and the material of each candidate."""
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,7 @@ from upskill.errors import EngineError, UsageError
 from upskill.mining.candidates import practice_and_later
 from upskill.mining.mine import LATER_NEEDED, Mining
 from upskill.mining.words import candidate_lines, document, mined_json, mining_lines, note_lines
+from upskill.redaction import redactor_from
 from upskill.report.html.shell import plain, shell
 
 MINED_FILE = "mined.json"
@@ -22,6 +24,7 @@ _OURS = re.compile(r"\d+(?:-later)?\.md|mined\.(?:json|html)|\.gitignore")
 
 def write_mined(mining: Mining, folder: Path) -> None:
     """Write the page, the list and a document for each candidate. Refuses a folder that holds something else."""
+    clean = redactor_from(os.environ).clean
     listed = json.dumps(mined_json(mining), indent=2, ensure_ascii=False) + "\n"
     try:
         others = [path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name)] if folder.is_dir() else []
@@ -35,7 +38,7 @@ def write_mined(mining: Mining, folder: Path) -> None:
         write_atomically(folder / ".gitignore", "*\n")
         for number, candidate in enumerate(mining.shown, 1):
             for name, sessions in zip(("", "-later"), practice_and_later(candidate.sessions), strict=True):
-                write_atomically(folder / f"{number}{name}.md", document(candidate, sessions), mode=0o600)
+                write_atomically(folder / f"{number}{name}.md", clean(document(candidate, sessions)), mode=0o600)
         write_atomically(folder / PAGE, mined_page(mining, folder.as_posix()), mode=0o600)
         write_atomically(folder / MINED_FILE, listed, mode=0o600)
     except OSError as error:
