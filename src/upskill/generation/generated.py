@@ -188,6 +188,8 @@ class GenerateResult:
     """What each model could do on the practice cases before the first draft; empty if not measured."""
     description: DescriptionRevision | None = None
     """What became of the description, with `--description-only`; `None` otherwise."""
+    about: str = ""
+    """What all held-out cases are about, where that is known."""
 
 
 def worst_of(statuses: tuple[str, ...]) -> str:

@@ -76,9 +76,10 @@ class GenerateInputs:
         return self.material.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
 
     @property
-    def tests_later(self) -> bool:
-        """Whether all held-out cases are written from later sessions than the practice ones."""
-        return self.writes_cases and not self.own_cases and self.material.later is not None
+    def about(self) -> str:
+        """What all held-out cases are about, where that is known: those of a mined habit come from later sessions."""
+        later = self.writes_cases and not self.own_cases and self.material.later is not None
+        return "the same habit in later sessions" if later else ""
 
     def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """The cases beside which a teacher writes others: what a person wrote, or commented on."""

@@ -397,7 +397,7 @@ def _prove(
         against=old,
         earlier=earlier_uses(state, tuple(sorted(map(case_key, held_out))), noun="cases"),
         students=len(state.students),
-        about=_ABOUT_LATER if state.inputs.tests_later else "",
+        about=state.inputs.about,
     )
     if proof.evaluation is not None:
         # `upskill report` and `upskill runs` read the record: it says what is claimed here.
@@ -405,9 +405,6 @@ def _prove(
         stage.write_record(replace(read_run(stage.path), results=evaluation_json(proof.evaluation)))
     state.ended("proved")
     return proof
-
-
-_ABOUT_LATER = "the same habit in later sessions"
 
 
 def _is_settled(proof: Proof) -> bool:

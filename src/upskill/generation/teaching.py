@@ -398,6 +398,7 @@ def finished(
         notes=tuple(dict.fromkeys((*state.notes, *notes, *cap_notes(state.client.exhausted, state.folder.path)))),
         aptitude=() if state.profile is None else state.profile.aptitudes,
         findings=saved.findings,
+        about=inputs.about,
         description=description,
     )
     state.record = replace(

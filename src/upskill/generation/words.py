@@ -372,7 +372,8 @@ def _evidence(generated: GenerateResult, *, subject: str) -> str:
     words = (_REVISION if generated.revision else _NEW).get(report.verdict or "")
     if words is None or (report.verdict == "helps" and not generated.proven):
         return generated.reason  # which says what speaks against it, or why there is no verdict
-    return f"{subject} {words} {on_held_out_cases(evaluation)}{_figures(report)}"
+    about = f", {generated.about}" if generated.about else ""
+    return f"{subject} {words} {on_held_out_cases(evaluation)}{_figures(report)}{about}"
 
 
 def _figures(report: StudentReport) -> str:

@@ -51,6 +51,11 @@ def measured(verdict: str, found: Any) -> Any:
             "The skill was saved: it helps on 8 held-out cases (+40 points, 95% CI +10 to +70).",
         ),
         (
+            {"evaluation": measured("helps", SURE), "about": "the same habit in later sessions"},
+            "The skill was saved: it helps on 8 held-out cases (+40 points, 95% CI +10 to +70), "
+            "the same habit in later sessions.",
+        ),
+        (
             {"evaluation": measured("undecided", UNSURE), "proven": False},
             "The skill was saved, but it was not shown to help on 8 held-out cases (+3 points, 95% CI −20 to +26).",
         ),
