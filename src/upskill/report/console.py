@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, Group
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -16,7 +16,7 @@ from upskill.core.nouns.text import visible, wrapped
 
 
 class VisibleConsole(Console):
-    """Prints lines and tables. Each text is one line, each cell of a table likewise."""
+    """Prints lines and tables. Each text is one line, each cell of a table, or each part of it, likewise."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         super().print(*map(_visible, objects), **options)
@@ -32,6 +32,8 @@ def _visible(shown: Any) -> Any:
             column.header = _visible(column.header)
             column._cells = [_visible(cell) for cell in column._cells]
         return shown
+    if isinstance(shown, Group):
+        return Group(*map(_visible, shown.renderables))
     if isinstance(shown, str):
         return Text(visible(shown))
     if isinstance(shown, Text) and visible(shown.plain) != shown.plain:

@@ -278,7 +278,7 @@ PUBLISH_SCHEMA = "upskill.publish/1"
 _PUBLISH_ACTIONS = {"write": "new", "replace": "changed", "keep": "unchanged"}
 
 
-@click.command("publish")
+@click.command("publish", cls=options.Grouped)
 @click.argument("skills", metavar="SKILL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", type=click.Path(path_type=Path), metavar="DIR", help="The folder, e.g. a repository.")
 @click.option("--owner", metavar="NAME", help="Whose marketplace it is; needed once, for a new one.")

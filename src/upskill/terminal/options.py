@@ -103,6 +103,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "runs_dir",
         "history",
         "against",
+        "named",
+        "private",
     ),
     "Material": ("examples", "sources", "feedback", "description_only", "plan_file"),
     "Models": ("models", "base_url", "judge", "teacher", "teacher_base_url", "test_gen_model"),
