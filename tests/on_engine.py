@@ -75,7 +75,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         fresh: bool = False,
         among: Among | None = None,
         agent_bin: Path | None = None,
-        batch: bool = False,
         **settings: Any,
     ) -> CommandResult:
         flags = {
@@ -98,7 +97,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
                 fresh=fresh,
                 agent_bin=agent_bin,
                 among=among or Among(),
-                batch=batch,
             ),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )

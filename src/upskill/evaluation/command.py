@@ -101,7 +101,6 @@ class _Runs(click.ParamType[int | None]):
 @options.ACCEPT_FINDINGS
 @options.max_cost("Stop at this cost.  [default: 5]")
 @options.MAX_CALLS
-@click.option("--batch", is_flag=True, help="Ask in batches: half the price, a day per look.")
 @options.dry_run("Show calls, price and detectable lift; call no model.")
 @options.fresh("Use no cached answers; adds a look.")
 @options.concurrency(per="model")
@@ -125,7 +124,6 @@ def command(
     sandbox: "Backend",
     accept_findings: bool,
     accept_changed_cases: bool,
-    batch: bool,
     dry_run: bool,
     as_json: bool,
     files: tuple[Path, ...],
@@ -216,7 +214,6 @@ def command(
                 accept_findings=accept_findings,
                 accept_changed_cases=accept_changed_cases,
                 among=read_among(among),
-                batch=batch,
                 agent_bin=options.agent_program(chosen.values),
                 yes=yes,
             )

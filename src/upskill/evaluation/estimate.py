@@ -12,7 +12,6 @@ from typing import Self
 from upskill.core import statistics
 from upskill.core.checks import judge_questions
 from upskill.core.models import Budget, CallPolicy, Endpoint, MeteredClient, Spending
-from upskill.core.models.batches import MOST_HOURS
 from upskill.core.models.client import MOST_JUDGE_OUTPUT_TOKENS
 from upskill.core.nouns import Purchase, TrialPlan, estimate_tokens, harness_info
 from upskill.core.nouns.case import Json
@@ -133,14 +132,10 @@ class PlanEstimate(Estimate):
     output_tokens_expected: int = 0
     tokens_at_most: int = 0
     """Input and output of the students."""
-    batches: int | None = None
-    """How many are asked one after the other, at most; `None` where questions are asked one by one."""
 
     @property
     def minutes(self) -> str:
         """In words, and where they come from."""
-        if self.batches is not None:
-            return f"up to {MOST_HOURS} h for each batch, at most {count(self.batches, 'batch', 'batches')}"
         return self.duration if self.minutes_at_most is None else f"{self.duration}, at the pace of the last run"
 
 
@@ -161,12 +156,10 @@ def estimate_plan(
     judge: Endpoint | None = None,
     pace: float | None = None,
     most_minutes: float | None = None,
-    batches: int | None = None,
 ) -> PlanEstimate:
     """Estimate an evaluation from its prompts. Students with tools work under `trial_limits`.
 
-    `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one. `batches` are
-    the looks of a design whose questions are asked in batches: each turn of a conversation waits for one.
+    `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one.
     """
     trial_limits = trial_limits or TrialLimits()
     prompts = earlier = asked = 0  # in all requests: tokens of ours, answers to earlier turns; how many requests
@@ -223,16 +216,11 @@ def estimate_plan(
         unknown += (judge.name,)
     calls_expected, calls_at_most = round((usual_calls + judged) * share), calls + 2 * judged
     cap = math.inf if most_minutes is None else most_minutes
-    if batches is not None:
-        batches *= max(len(case.turns) or 1 for case in plan.cases)
-        pace = None
-    longest_wait = None if batches is None else min(batches * MOST_HOURS * 60.0, cap)
     return PlanEstimate(
         calls_expected=calls_expected,
         calls_at_most=calls_at_most,
         minutes_expected=None if pace is None else min(calls_expected * pace / 60, cap),
-        minutes_at_most=longest_wait if pace is None else min(calls_at_most * pace / 60, cap),
-        batches=batches,
+        minutes_at_most=None if pace is None else min(calls_at_most * pace / 60, cap),
         price_expected=min(expected, at_most),
         price_at_most=at_most,
         unknown=unknown,

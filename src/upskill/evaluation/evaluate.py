@@ -156,7 +156,6 @@ def run_evaluation(
                 after_pair=partial(_after_pair, progress, name),
                 level=terms.level,
                 prior=statistics.tallies_of(terms.prior),
-                batched=prepared.experiment.batched,
             )
         with ended_in(folder, record):
             measured = measure(
@@ -363,7 +362,6 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         design=plan.design,
         min_lift=order.min_lift,
         typed=order.typed(),
-        batch=order.batch,
         seed=plan.seed,
         harness=harness.version,
         frame=harness.frame,

@@ -66,8 +66,6 @@ class EvaluationOrder:
     """Measure the cases as they are now, although the older version in git has others. Never read from a file."""
     practice: bool = False
     """Ask the practice cases alone, with the skill alone: nothing is claimed, and it is no look."""
-    batch: bool = False
-    """Ask students in batches: at half the price, a day at most for each look."""
     yes: bool = False
     """The price needs no confirmation."""
 
@@ -78,7 +76,6 @@ class EvaluationOrder:
             "--no-baseline": not self.baseline and self.previous is None and not self.practice,
             "--accept-findings": self.accept_findings,
             "--accept-changed-cases": self.accept_changed_cases,
-            "--batch": self.batch,
             "--yes": self.yes,
         }
         values: dict[str, object] = {"--runs": None if self.practice else self.repeats, "--min-lift": self.min_lift}

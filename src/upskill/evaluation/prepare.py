@@ -11,7 +11,6 @@ from upskill.core.cases.family import family_notes
 from upskill.core.cases.files import CaseFile
 from upskill.core.cases.skill_meta import cases_written_for
 from upskill.core.models import Endpoint
-from upskill.core.models.batches import in_batches
 from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.preflight import SERVERS, Servers, fitted, missing_keys
 from upskill.core.nouns import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
@@ -26,7 +25,6 @@ from upskill.core.skills.skills import read_contents, read_skill
 from upskill.core.trials.harness import Requests, agent_limits, load_agent
 from upskill.core.trials.judge import judge_for, needed_judge
 from upskill.core.trials.measure import Experiment
-from upskill.core.trials.schedule import schedule_for
 from upskill.core.trials.trial_run import AgentSetup, TrialLimits
 from upskill.errors import UsageError, WindowExceeded
 from upskill.evaluation.cases import (
@@ -157,8 +155,6 @@ def prepare(
     _ceiling_cases(order.ceiling, counted.cases, case_file.path)
     harness = choose_harness(settings.harness, counted.cases, loads=bool(order.among))
     with_tools = harness_info(harness).with_tools
-    if order.batch:
-        require_no_tools(harness)
     require_offered_by(harness, order.among)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
@@ -175,8 +171,6 @@ def prepare(
     trial_limits = agent_limits(limits, harness, agent_bin=order.agent_bin)
     unknown_version = _agent_notes(harness, trial_limits, backend=order.sandbox, run=needs_keys, progress=progress)
     endpoints = {name: student_endpoint(name, settings) for name in names}
-    if order.batch:
-        endpoints = {name: in_batches(endpoint) for name, endpoint in endpoints.items()}
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
         announce(line)
@@ -227,7 +221,6 @@ def prepare(
         others=others.record,
         sandbox=sandbox,
         judge=judge,
-        batched=order.batch,
     )
     unread = _require_windows(experiment, servers)
     hint = None
@@ -245,7 +238,6 @@ def prepare(
             judge=judge,
             pace=seconds_per_call(plan.students, harness, Path(settings.runs_dir)),
             most_minutes=settings.max_time_minutes,
-            batches=schedule_for(plan, min_lift=order.min_lift).most_looks if order.batch else None,
         ),
         notes=(
             *unconfined_notes(backend),
@@ -319,15 +311,6 @@ def choose_harness(wanted: str, cases: Iterable[Case], *, loads: bool = False) -
     where they must be able to load skills (`loads`)."""
     asks = {"files", "sandbox", "trajectory"}
     return harness_for(wanted, tools=loads or any(case.files or checks.needs(case) & asks for case in cases))
-
-
-def require_no_tools(harness: str) -> None:
-    """Raise where students have tools: each step would wait for a batch of its own."""
-    if (info := harness_info(harness)).with_tools:
-        raise UsageError(
-            f"--batch: {info.name} ({info.description}) works in many steps, and each would wait for a batch",
-            hint="remove --batch, or ask single questions with --harness chat",
-        )
 
 
 def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:

@@ -176,7 +176,6 @@ def _recorded_order(run: Path, record: RunRecord, typed: TypedAgain, *, own: boo
         previous_revision=revision,
         min_lift=record.min_lift,
         sandbox=resumed_backend(run, recorded_backend(record), typed.sandbox) if own else typed.sandbox,
-        batch=record.batch,
         among=_recorded_among(run, record, typed.among, own=own),
         agent_bin=None if record.agent is None else typed.agent_bin or (None if named is None else Path(str(named))),
         accept_findings=typed.accept_findings,

@@ -136,7 +136,6 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Limits": (
         "max_cost",
         "max_calls",
-        "batch",
         "dry_run",
         "store",
         "concurrency",

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from upskill.core.models.batches import MOST_IN_BATCH, Batching
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.handoff import Handoff, HandoffOpen
 from upskill.core.models.spending import Bill, Ledger, Purpose, Question, Reply, billing
@@ -42,10 +41,8 @@ class MeteredClient(Ledger):
         temperature: float | None = None,
         max_output_tokens: int | None = None,
         handoff: Handoff | None = None,
-        batching: Batching | None = None,
     ) -> "Model":
-        """The engine's model for an endpoint, with the meter built in; `handoff` is where a hand-off asks, `batching`
-        how batches are made and kept."""
+        """The engine's model for an endpoint, with the meter built in; `handoff` is where a hand-off asks."""
         from inspect_ai.model import GenerateConfig, get_model
 
         from upskill.core.models.engine_apis import register
@@ -55,12 +52,11 @@ class MeteredClient(Ledger):
         config = GenerateConfig(
             temperature=temperature,
             max_tokens=max_output_tokens,
-            max_connections=self.policy.concurrency if batching is None else MOST_IN_BATCH,
+            max_connections=self.policy.concurrency,
             # The outer bounds of the engine's loop. The meter decides within them which request is sent again.
             max_retries=self.policy.max_retries + self.policy.patience,
             # The engine cannot know which part of a call was spent on keeping our own pace.
-            timeout=self.policy.call_seconds if pace is None and batching is None else None,
-            batch=None if batching is None else True,
+            timeout=self.policy.call_seconds if pace is None else None,
         )
         api_key = None
         if endpoint.is_handoff:
@@ -71,7 +67,7 @@ class MeteredClient(Ledger):
             api_key = endpoint.key() or NO_KEY
         with as_outside_a_notebook():
             model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
-        build_meter_into(model, client=self, endpoint=endpoint, batching=batching)
+        build_meter_into(model, client=self, endpoint=endpoint)
         return model
 
     def _open_handoff(self, endpoint: Endpoint, handoff: Handoff | None) -> "Model":

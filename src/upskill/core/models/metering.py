@@ -26,7 +26,6 @@ from pydantic import ValidationError
 from tenacity import RetryCallState
 from tenacity.wait import wait_base
 
-from upskill.core.models.batches import Batching
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.handoff import HandoffOpen, QuestionChanged
 from upskill.core.models.prices import bytes_of_input, bytes_of_output, reported_tokens
@@ -36,7 +35,6 @@ from upskill.core.models.responses import (
     CallTimeout,
     EndpointDown,
     MalformedAnswer,
-    NotProcessed,
     OtherOrigin,
     OwnKeys,
     TransportFault,
@@ -58,7 +56,7 @@ from upskill.core.models.retrying import (
     wait_after_fault,
     wait_after_refusal,
 )
-from upskill.core.models.spending import MEGABYTE, Bill, BudgetReached, Ledger, Spending, current_bill
+from upskill.core.models.spending import Bill, BudgetReached, Ledger, Spending, current_bill
 from upskill.core.nouns import Cap, Fault
 from upskill.core.nouns.text import estimated_tokens
 
@@ -66,8 +64,6 @@ if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig, ModelCall
     from inspect_ai.tool import ToolChoice, ToolInfo
 
-MOST_RESULT_BYTES = 512 * MEGABYTE
-"""The longest file with the answers of a batch."""
 TURN_SPREAD_SECONDS = 0.25
 """Calls that were held back together go on within this time of each other, not all at once."""
 
@@ -99,13 +95,11 @@ class _Attempt:
 class Meter:
     """The meter of one endpoint: counts every attempt, and decides what is tried again, and when."""
 
-    def __init__(self, client: Ledger, endpoint: Endpoint, *, batched: bool = False) -> None:
+    def __init__(self, client: Ledger, endpoint: Endpoint) -> None:
         self._client = client
         self._endpoint = endpoint
-        self._is_batched = batched
-        self._patient = batched or endpoint.is_handoff
+        self._patient = endpoint.is_handoff
         """Whether an answer may take as long as the cap on time allows."""
-        self._told: Exception | None = None
         self._call_seconds = math.inf if self._patient else client.policy.call_seconds
         self._own_keys = OwnKeys(endpoint)
         self._line = anyio.Lock()
@@ -135,12 +129,8 @@ class Meter:
             fit_for_the_log(output)
         except (HandoffOpen, QuestionChanged):
             raise  # no model failed: nobody waits, or nobody is asked by a file that was changed
-        except anyio.get_cancelled_exc_class():
-            self._leave_out(attempt)
-            raise
         except TimeoutError:
             if self._patient:
-                self._leave_out(attempt)
                 self._end_at_the_cap_on_time(bill)
             late = AttemptTimeout(f"no complete answer within {seconds:.3g} s")
             self._fail(attempt, late)
@@ -161,13 +151,6 @@ class Meter:
         if self._patient:
             return self._seconds_left
         return max(0.0, min(self._client.policy.attempt_seconds, self._call_seconds - call.seconds))
-
-    def _leave_out(self, attempt: _Attempt) -> None:
-        """What is out in a batch counts where it is collected, and what no batch answered is not charged."""
-        if self._is_batched:
-            attempt.bill.calls -= 1
-            for total in attempt.totals:
-                total.calls -= 1
 
     def _end_at_the_cap_on_time(self, bill: Bill) -> None:
         cap = Cap(kind="minutes", amount=(self._client.budget.max_seconds or 0.0) / 60)
@@ -239,22 +222,15 @@ class Meter:
         fault = fault_of(error)
         cut_message(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
-        if self._is_batched and not isinstance(error, MalformedAnswer):
-            self._leave_out(attempt)
-        else:
-            self._charge(attempt, error, fault)
+        self._charge(attempt, error, fault)
         if isinstance(error, BodyTooLarge):
             call.oversized += 1
-        if isinstance(error, NotProcessed):  # as many at once as the batch had: it says nothing about the endpoint
-            call.faults += 1
-        elif fault == "rate limit":
+        if fault == "rate limit":
             call.refusals += 1
             self._client.refused(self._endpoint)
         else:
             call.faults += 1
-            if error is not self._told:  # of one failure everybody hears who waits for the batch
-                self._client.failed(self._endpoint, str(error), answers_before=attempt.answers_before)
-            self._told = error if self._is_batched else None
+            self._client.failed(self._endpoint, str(error), answers_before=attempt.answers_before)
         return fault
 
     def _charge(self, attempt: _Attempt, error: Exception, fault: Fault) -> None:
@@ -310,7 +286,7 @@ class Meter:
         if isinstance(error, EndpointDown | BudgetReached | CallTimeout | OtherOrigin):
             return False
         limited = fault_of(error) == "rate limit"
-        lost = isinstance(error, TransportFault | NotProcessed | json.JSONDecodeError)
+        lost = isinstance(error, TransportFault | json.JSONDecodeError)
         passing = RetryDecision.transient() if lost else provider_decides(error)
         if not passing or (not limited and getattr(error, "status_code", None) == 429):
             return False
@@ -362,18 +338,11 @@ class _Wait(wait_base):
         return current_call().wait if isinstance(error, Exception) and self._decide(error) else 0.0
 
 
-def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint, batching: Batching | None = None) -> None:
-    """Extend the provider's class of a model that was just made, and its batchers where it is asked in batches."""
+def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> None:
+    """Extend the provider's class of a model that was just made."""
     leave_out_clients()
-    meter = Meter(client, endpoint, batched=batching is not None)
+    meter = Meter(client, endpoint)
     provider: Any = type(model.api)
-
-    def fit(api: Any) -> None:
-        _fit_client(api, client.policy.max_body_bytes if batching is None else MOST_RESULT_BYTES)
-        if batching is not None:
-            from upskill.core.models.batchers import keep_batches
-
-            keep_batches(api, batching, endpoint)
 
     class Metered(provider):  # type: ignore[misc]  # which provider is known only now
         async def generate(
@@ -400,10 +369,10 @@ def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint, batchi
 
         def initialize(self) -> None:
             super().initialize()
-            fit(self)  # the client may be a new one
+            _fit_client(self, client.policy.max_body_bytes)  # the client may be a new one
 
     model.api.__class__ = Metered
-    fit(model.api)
+    _fit_client(model.api, client.policy.max_body_bytes)
 
 
 def take_text_calls(output: object, asked: "list[ChatMessage]", tools: "list[ToolInfo]") -> int:

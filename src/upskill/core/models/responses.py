@@ -50,14 +50,6 @@ class MalformedAnswer(TransportFault):
     """What came back is not an answer, whatever its status says."""
 
 
-class NotProcessed(Exception):
-    """A batch ended without an answer to this question: it expired, and is not charged."""
-
-
-class BatchRefused(Exception):
-    """The provider did not take a batch, or a person cancelled it there."""
-
-
 class CallTimeout(Exception):
     """The deadline of a whole call leaves no time for another request."""
 
@@ -70,7 +62,7 @@ _NEVER_SENT = frozenset(
     {
         *("ConnectError", "ConnectTimeout", "PoolTimeout"),  # httpx and httpcore
         *("ConnectionRefusedError", "gaierror"),
-        *("OtherOrigin", "NotProcessed", "BatchRefused"),  # ours
+        "OtherOrigin",  # ours
         *("EndpointConnectionError", "ConnectTimeoutError", "ClientConnectorError"),  # botocore and aiohttp
     }
 )

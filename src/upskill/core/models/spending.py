@@ -287,8 +287,6 @@ class Ledger:
     """Everything that was bought."""
     spent_by: dict[tuple[str, str | None], Spending] = field(default_factory=lambda: defaultdict(Spending))
     """The same by role and arm."""
-    promised: Spending = field(default_factory=Spending)
-    """What is out in batches, if every answer is as long as it may be: a batch cannot be stopped at a cap."""
     _first_call: float | None = None
     _states: dict[str, _EndpointState] = field(default_factory=lambda: defaultdict(_EndpointState))
     _paces: dict[str, Pace] = field(default_factory=dict)
@@ -310,19 +308,6 @@ class Ledger:
         Once a cap is reached no request is sent, so whoever hands out work may stop. Requests in flight may finish.
         """
         return self.budget.reached(self.spent, seconds=self.seconds)
-
-    def promise(self, most: Spending, *, times: int = 1) -> None:
-        """Set aside what answers take at most; -1 `times` once they have come."""
-        self.promised.tokens += times * most.tokens
-        self.promised.cost_known += times * most.cost_known
-
-    def has_room(self, most: Spending) -> bool:
-        """Whether the caps leave room for so much beside what was promised."""
-        promised = self.promised
-        tokens = self.spent.tokens + promised.tokens + most.tokens
-        known = self.spent.cost_known + promised.cost_known + most.cost_known
-        after = Spending(calls=self.spent.calls, tokens=tokens, cost_known=known)
-        return self.budget.reached(after, seconds=self.seconds) is None
 
     def seconds_left(self) -> float | None:
         """Until the cap on time; `None` without one."""

@@ -107,8 +107,6 @@ class RunRecord:
     format: str = RUN_FORMAT
     status: Status = "running"
     """A run that reached a cap is `finished`; its `end` says so."""
-    batch: bool = False
-    """Whether models were asked in batches."""
     started_at: str
     """UTC."""
     finished_at: str | None = None

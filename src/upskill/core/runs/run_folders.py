@@ -63,11 +63,6 @@ class RunFolder:
         """The append-only log of finished trials."""
         return TrialLog(self.path / TRIALS_FILE)
 
-    @property
-    def batches(self) -> Path:
-        """Which batches of questions were sent to providers."""
-        return self.path / "batches.json"
-
     def set_space_aside(self) -> None:
         """Hold a little space, so that a run on a disk that fills up can still write how it ended."""
         try:

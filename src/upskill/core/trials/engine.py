@@ -18,7 +18,6 @@ from types import FrameType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from upskill.core.models import Endpoint
-from upskill.core.models.batches import MOST_IN_BATCH, Batching
 from upskill.core.models.client import as_outside_a_notebook, first_call
 from upskill.core.nouns import Outage, RunEnd, Student, Trial, harness_info
 from upskill.core.nouns.text import on_one_line, shortened
@@ -105,7 +104,7 @@ class _StudentTasks:
         self._sources: list[PlannedSource] = []
         self._failure: Exception | None = None
         self._open = {student.name for student in run.plan.students}
-        self.at_once = run.client.policy.concurrency if run.batches is None else MOST_IN_BATCH
+        self.at_once = run.client.policy.concurrency
         """Answers of each student that are waited for at a time."""
 
     @property
@@ -119,19 +118,13 @@ class _StudentTasks:
 
         run, endpoint = self._run, self._run.endpoints[student.name]
         with_tools = harness_info(run.plan.harness).with_tools
-        model = run.client.open(
-            endpoint,
-            temperature=student.temperature,
-            max_output_tokens=student.max_output_tokens,
-            batching=None if run.batches is None else Batching(log=run.batches, in_flight=lambda: source.in_flight),
-        )
+        model = run.client.open(endpoint, temperature=student.temperature, max_output_tokens=student.max_output_tokens)
         source = PlannedSource(
             run.schedules[student.name],
             student=student,
             requests=self._requests,
             client=run.client,
             at_once=self.at_once,
-            batched=run.batches is not None,
             record=self._record,
             recall=partial(run.recall, student),
             before_first=None if not with_tools or endpoint.is_scripted else partial(self._first_call, model, endpoint),

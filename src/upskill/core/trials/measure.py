@@ -15,7 +15,6 @@ from pathlib import Path
 
 from upskill.core import checks
 from upskill.core.models import Endpoint, MeteredClient, ServedModel
-from upskill.core.models.batches import BatchLog
 from upskill.core.nouns import Arm, Case, Files, Grade, PlannedTrial, RunEnd, Scored, Skill, Student, Trial, TrialPlan
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
@@ -63,8 +62,6 @@ class Experiment:
     """The model that judges; `None` where no case asks for one."""
     texts: Mapping[str, Skill] = field(default_factory=dict)
     """By the case's id: the version of the skill that is given with it, where it is another."""
-    batched: bool = False
-    """Whether students are asked in batches."""
 
     @property
     def requests(self) -> Requests:
@@ -173,7 +170,6 @@ def measure(
                             open_sandbox=context.open_sandbox or _no_sandbox,
                             close=None if judge_client is None else judge_client.close,
                             note=note,
-                            batches=BatchLog(folder.batches, said=progress.announce) if experiment.batched else None,
                         )
                     )
             finally:

@@ -22,8 +22,7 @@ from inspect_ai.model import ChatMessageSystem, ChatMessageUser, ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from upskill.core.models import Bill, MeteredClient, NoAnswer, Purpose, Spending, billing
-from upskill.core.models.retrying import LONGEST_ANSWER
+from upskill.core.models import Bill, MeteredClient, NoAnswer, Purpose, billing
 from upskill.core.models.text_calls import looks_like_a_call
 from upskill.core.nouns import (
     Answer,
@@ -43,7 +42,7 @@ from upskill.core.nouns import (
 )
 from upskill.core.nouns.answer import Trajectory
 from upskill.core.nouns.answer_schemas import without_thinking
-from upskill.core.nouns.text import estimate_tokens, on_one_line, shortened, whole_characters
+from upskill.core.nouns.text import on_one_line, shortened, whole_characters
 from upskill.core.trials.harness import Requests
 from upskill.core.trials.outcome import Ending, StopReason, outcome_of
 from upskill.core.trials.trial_run import Schedule, TrialRun
@@ -72,8 +71,6 @@ class PendingTrial:
     turn: OpenTurn
     found: Trial | None = None
     """The trial as another evaluation bought it, while this one waited."""
-    most: Spending = field(default_factory=Spending)
-    """What it takes at most, where that is set aside."""
     bill: Bill | None = None
     grade: Grade | None = None
     check_crash: str | None = None
@@ -232,22 +229,17 @@ class PlannedSource(SampleSource):
         requests: Requests,
         client: MeteredClient,
         at_once: int,
-        batched: bool,
         record: Record,
         recall: Recall,
         before_first: Callable[[], Awaitable[None]] | None,
         close: Callable[[], Awaitable[None]],
     ) -> None:
-        """`before_first` is awaited before a trial is bought for the first time. `batched`: no trial has the seconds
-        that it took, and what is out may not cost more than the caps allow."""
+        """`before_first` is awaited before a trial is bought for the first time."""
         self._schedule = schedule
         self._student = student
         self._requests = requests
         self._client = client
         self._at_once = at_once
-        self._batched = batched
-        self._held: Turn | None = None
-        """A turn for which there is no room under the caps until what is out has come back."""
         self._record = record
         self._recall = recall
         self._before_first = before_first
@@ -257,11 +249,6 @@ class PlannedSource(SampleSource):
         self.stopped = False
         self.was_capped = False
         """Whether the budget left no room for something that was due. A plan that ends exactly at a cap is complete."""
-
-    @property
-    def in_flight(self) -> int:
-        """Trials that have begun and not ended."""
-        return len(self._pending)
 
     def find(self, state: TaskState) -> PendingTrial:
         """The trial that a sample of the engine stands for."""
@@ -286,7 +273,6 @@ class PlannedSource(SampleSource):
     async def sample_complete(self, sample: EvalSample) -> list[Sample] | None:
         """One trial ended: record it, and let the next ones in."""
         pending = self._pending.pop(str(sample.id))
-        self._client.promise(pending.most, times=-1)
         if pending.found is not None:
             self._settle(pending.turn, pending.found)
             return self._next()
@@ -313,30 +299,14 @@ class PlannedSource(SampleSource):
         """Begin turns while a connection is free or about to be."""
         samples: list[Sample] = []
         while len(self._pending) <= self._at_once and not self._must_stop:
-            turn, self._held = self._held or self._schedule.take(), None
+            turn = self._schedule.take()
             if turn is None:
                 break
-            is_full = self._batched and not self._client.has_room(self._most(*turn.trials()))
-            if is_full and self._pending:
-                self._held = turn
-                break
-            if is_full or self._client.exhausted is not None:
+            if self._client.exhausted is not None:
                 self.was_capped = True
                 break
             samples += self._begin(turn)
         return samples
-
-    def _most(self, *trials: PlannedTrial) -> Spending:
-        """What trials take if every answer is as long as it may be."""
-        longest, price = self._student.max_output_tokens or LONGEST_ANSWER, self._student.price
-        sent = written = 0
-        for one in trials:
-            answers = len(one.case.turns) or 1
-            written += answers * longest
-            sent += answers * estimate_tokens(self._requests.render(one.case, one.arm).text)
-            sent += answers * (answers - 1) // 2 * longest
-        cost = 0.0 if price is None else price.of(input_tokens=sent, output_tokens=written)
-        return Spending(tokens=sent + written, cost_known=cost)
 
     @property
     def _must_stop(self) -> bool:
@@ -352,11 +322,7 @@ class PlannedSource(SampleSource):
             if known is not None:
                 self._settle(open_turn, known)
             else:
-                pending = PendingTrial(planned=planned, id=identity, turn=open_turn)
-                if self._batched:
-                    pending.most = self._most(planned)
-                    self._client.promise(pending.most)
-                samples.append(self._sample(pending))
+                samples.append(self._sample(PendingTrial(planned=planned, id=identity, turn=open_turn)))
         return samples
 
     def _settle(self, open_turn: OpenTurn, trial: Trial) -> None:
@@ -402,7 +368,7 @@ class PlannedSource(SampleSource):
             unread_call=_unread_call(ending.text) if pending.tool_calls is not None else None,
             trajectory=pending.trajectory,
             usage=pending.usage,
-            seconds=None if self._batched else seconds,
+            seconds=seconds,
             calls=bill.calls if bill is not None else 0,
             lost=bill.lost if bill is not None else 0,
             refused=bill.refused if bill is not None else 0,

@@ -48,9 +48,8 @@ class FixedSchedule:
         *,
         after_pair: AfterPair = ignore_pair,
         turns: Sequence[Turn] | None = None,
-        batched: bool = False,
     ) -> None:
-        """`turns` are run in place of those of the plan. `batched`: errored turns wait until every other has ended."""
+        """`turns` are run in place of those of the plan."""
         self._plan = plan
         self._after_pair = after_pair
         self._turns = plan.turns() if turns is None else iter(turns)
@@ -61,10 +60,6 @@ class FixedSchedule:
         self._compared = frozenset(plan.arms[:2])
         self._again: deque[Turn] = deque()
         self._tries: Counter[tuple[str, int]] = Counter()
-        self._batched = batched
-        self._open = 0
-        self._due = 0
-        """How many errored turns the present batch has room for."""
 
     def take(self) -> Turn | None:
         """The next turn, or one that must be run again."""
@@ -73,13 +68,8 @@ class FixedSchedule:
         turn = next(self._turns, None)
         if turn is not None:
             self._not_begun -= 1
-        else:
-            if not (self._batched and self._open):
-                self._due = len(self._again)
-            if self._due:
-                self._due -= 1
-                turn = self._again.popleft()
-        self._open += turn is not None
+        elif self._again:
+            turn = self._again.popleft()
         return turn
 
     @property
@@ -87,14 +77,8 @@ class FixedSchedule:
         """Whether every turn of the plan was begun, so that only errored ones are left."""
         return self._not_begun == 0
 
-    @property
-    def most_looks(self) -> int:
-        """There is one, at the end."""
-        return 1
-
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """Queue an errored turn again, at the end."""
-        self._open -= 1
         self.run_again_if_errored(turn, trials)
         if self._plan.against is not None:
             one, other = trials[self._plan.measured], trials[self._plan.against]
@@ -130,28 +114,18 @@ class FixedSchedule:
 class SequentialSchedule:
     """Asks the design after every pair, in planned order, and stops taking turns once it has decided."""
 
-    def __init__(
-        self, plan: TrialPlan, design: GuardedSequential, *, after_pair: AfterPair = ignore_pair, batched: bool = False
-    ) -> None:
-        """`batched`: all turns up to the next look are given out together, and then none until they have ended."""
+    def __init__(self, plan: TrialPlan, design: GuardedSequential, *, after_pair: AfterPair = ignore_pair) -> None:
         self._queue = FixedSchedule(plan)
         self._design = design
         self._after_pair = after_pair
         self._taken: deque[Turn] = deque()
         self._waiting: dict[tuple[str, int], Mapping[Arm, Trial]] = {}
         self._fed: set[tuple[str, int]] = set()
-        self._batched = batched
-        self._left_in_batch = 0
 
     @property
     def has_begun_all(self) -> bool:
         """Whether every turn of the plan was begun, so that only errored ones are left."""
         return self._queue.has_begun_all
-
-    @property
-    def most_looks(self) -> int:
-        """How often the design looks, if it never stops early."""
-        return self._design.most_looks
 
     @property
     def pairing(self) -> Pairing:
@@ -178,15 +152,10 @@ class SequentialSchedule:
         turn = self._queue.take()
         if turn is not None:
             self._taken.append(turn)
-            self._left_in_batch -= 1
         return turn
 
     def _makes_room(self) -> bool:
-        if not self._batched:
-            return len(self._taken) < max(1, self._design.least_pairs_to_stop())
-        if not self._taken:
-            self._left_in_batch = max(1, self._design.pairs_to_look())
-        return self._left_in_batch > 0
+        return len(self._taken) < max(1, self._design.least_pairs_to_stop())
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """Feed pairs to the design in planned order; a pair that ends early waits."""
@@ -225,14 +194,10 @@ def schedule_for(
     after_pair: AfterPair = ignore_pair,
     level: float = FIRST_LEVEL,
     prior: Sequence[CaseTally] = (),
-    batched: bool = False,
 ) -> Schedule:
-    """The schedule that the design of a plan asks for; `level` and `prior` are those of a later look.
-
-    `batched`: the turns of one look are given out together. The decision falls at the same pair as without.
-    """
+    """The schedule that the design of a plan asks for; `level` and `prior` are those of a later look."""
     if plan.design == "fixed":
-        return FixedSchedule(plan, after_pair=after_pair, batched=batched)
+        return FixedSchedule(plan, after_pair=after_pair)
 
     def design() -> Sequential:
         return Sequential(
@@ -246,7 +211,7 @@ def schedule_for(
             against=plan.against or "baseline",
         )
 
-    return SequentialSchedule(plan, GuardedSequential(design), after_pair=after_pair, batched=batched)
+    return SequentialSchedule(plan, GuardedSequential(design), after_pair=after_pair)
 
 
 class ResumedSchedule:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 from upskill.core.models import Endpoint, MeteredClient
-from upskill.core.models.batches import BatchLog
 from upskill.core.nouns import Answer, Arm, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan, Turn
 from upskill.core.nouns.text import estimated_tokens
 from upskill.sandbox import Limits, Mount, Sandbox, SandboxSpec, open_sandbox
@@ -162,7 +161,5 @@ class TrialRun:
     """Where students with tools work."""
     close: Callable[[], Awaitable[None]] | None = None
     """Called on the engine's event loop when the last student has ended."""
-    batches: BatchLog | None = None
-    """Where batches are written down; `None` where every question is asked by itself."""
     note: Callable[[str], None] = lambda _: None
     """Hears what a person should know of the run as a whole."""
