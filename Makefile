@@ -108,6 +108,7 @@ full: setup interpreters agents image gallery s3 statistics removable  ## the lo
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.slim_lines
 	$(BIN)/python -m benchmarks.attacks_end_to_end
+	$(BIN)/python -m benchmarks.gates
 	$(BIN)/python -m benchmarks.measure --write benchmarks/results/scale.md
 	$(BIN)/python -m tools.gallery --write gallery/README.md
 	$(BIN)/python -m benchmarks.gallery_students && $(BIN)/python -m tools.models_picture

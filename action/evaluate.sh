@@ -7,7 +7,7 @@
 #   GATE_OUT        the folder of changed-skills.sh; results.json, junit.xml, comment.md, eval.log, command.txt and runs/
 #                   are written there
 #   GATE_MODELS     models, one per line or separated by commas
-#   GATE_REQUIRE    for --require: no-harm, helps, helps-here; empty for none
+#   GATE_REQUIRE    for --require: no-harm, helps; empty for none
 #   GATE_BASE_URL, GATE_MAX_COST, GATE_MIN_LIFT   for --base-url, --max-cost, --min-lift; empty for none
 #   GATE_LEDGER     a ledger of looks in the repository; it is read at the base, so that a change cannot add to it
 #   GATE_ACCEPT_CHANGED_CASES   true for --accept-changed-cases

@@ -39,10 +39,12 @@ def one_student(
             for case, (without, ceiling) in enumerate(passed)
         ]
         mean = sum(tally.difference for tally in tallies) / cases
-        interval = these_cases(tallies)
         lift = Lift(
-            arm="ceiling", against="baseline", mean=mean, these_cases=interval, cases_like_these=None,
-            pairs=cases * rounds, dropped=0,
+            arm="ceiling", against="baseline", mean=mean, interval=these_cases(tallies), about="these cases",
+            rate=sum(tally.passed for tally in tallies) / (cases * rounds),
+            rate_against=sum(tally.passed_against for tally in tallies) / (cases * rounds),
+            pairs=cases * rounds, dropped=0, cases=cases, units=cases,
+            better=sum(tally.difference > 0 for tally in tallies), worse=sum(tally.difference < 0 for tally in tallies),
         )  # fmt: skip
         if (found := prospect(lift)) != "open":
             return found == "cannot profit", rounds

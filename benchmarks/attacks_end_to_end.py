@@ -13,6 +13,8 @@ import os
 import random
 import re
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -23,11 +25,13 @@ from datetime import UTC, datetime
 from functools import partial
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from benchmarks.page_sections import write_last_section
+from made_teacher import THINGS, teachers_answer
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from tool_students import tool_call
 from upskill.cli import app
@@ -38,17 +42,21 @@ RATE = 0.5
 REMOVED = 4
 BUILDS = 50
 EDITS = 20
-MOST_FALSE = 5
-"""Of 60 evaluations without a lift, so many may say `helps`."""
-HERE_ONLY = "helps here"
+MOST_FALSE = {60: 5, 20: 2, 5: 1}
+"""Of so many evaluations without a lift, so many may say `helps`."""
 LOST = r"lost answers: .*"
-COPIES = r"note: (repeats (?:are copies|returned the same answers).*)"
+COPIES = r"note: (answers repeat themselves.*)"
 FEWER = r"note: (.* fewer than last time)"
 UNCHANGED = r"note: (unchanged since .*)"
 AGAIN = r"note: (\d+\w\w look at this skill.*)"
+ONCE = r"note: (counted once.*)"
 CHANGED = r"note: (the checks of .*|\d+\w\w look at this skill.*)"
 RESTARTS = 5
 DESCRIPTIONS = 10
+MANY = 24
+"""Cases of whoever looks at answers before the evaluation."""
+FACTS = 8
+"""What cases ask about, each three times in other words or in one session."""
 PROMPTS = 12
 """That should load the skill, and as many near misses."""
 
@@ -74,7 +82,7 @@ class Found:
     row: str
     seed: int
     verdicts: list[str]
-    """Of every command; `helps here` where `helps` was said of these cases only."""
+    """Of every command."""
     codes: list[int]
     calls: list[int]
     line: str | None
@@ -112,6 +120,44 @@ class CachingStudent:
         return Behaviour(text="yes" if drawn < RATE else "no")
 
 
+class NearlyCopyingStudent:
+    """Nearly always gives one answer to one request: of 100, 15 are right with the skill only and 15 without it only.
+
+    The words are never the same, and one answer of forty is another one than usual.
+    """
+
+    def __init__(self, seed: int, *, about: str = r".*", right: Callable[[str], str] = lambda _: "yes") -> None:
+        """What the pattern `about` finds in a prompt decides the answer: other words about it change nothing. `right`
+        is the right answer about it."""
+        self._draw = random.Random(seed)
+        self._seed = seed
+        self._about = about
+        self._right = right
+
+    def __call__(self, asked: ReceivedRequest) -> Behaviour:
+        subject = re.findall(self._about, asked.prompt, re.DOTALL)[-1]
+        chance = random.Random(f"{self._seed} {subject}").random()
+        passes = chance < 0.15 if asked.has_skill else 0.15 <= chance < 0.3
+        right = (passes or 0.3 <= chance < 0.65) != (self._draw.random() < 0.025)
+        return Behaviour(text=f"{self._right(subject) if right else 'no'}, {self._draw.randrange(10**6)}")
+
+
+class KillingStudent(NullStudent):
+    """Answers as a student without any effect; after so many answers the command that asks is gone."""
+
+    def __init__(self, seed: int, *, answers: int) -> None:
+        super().__init__(seed)
+        self._left = answers
+        self.command: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, asked: ReceivedRequest) -> Behaviour:
+        if self.command is not None and self.command.poll() is None:
+            self._left -= 1
+            if self._left < 0:
+                self.command.kill()
+        return super().__call__(asked)
+
+
 class Desk:
     """Where somebody types commands: a folder with a skill and 20 cases, and a server that answers."""
 
@@ -129,8 +175,15 @@ class Desk:
         (self.folder / "thing" / "SKILL.md").write_text(text)
 
     def _write_cases(self, numbers: Iterable[int]) -> None:
-        cases = [{"id": str(n), "input": _QUESTION.format(n=n), "expected": {"equals": "yes"}} for n in numbers]
-        self.write_cases(cases)
+        self.write_cases([case(number) for number in numbers])
+
+    def write_numbered(self, cases: int) -> None:
+        """Write so many cases."""
+        self._write_cases(range(cases))
+
+    def keep(self, cases: Iterable[str]) -> None:
+        """Delete all other cases."""
+        self._write_cases(map(int, cases))
 
     def write_cases(self, cases: Sequence[Mapping[str, object]]) -> None:
         """Write these cases of the skill."""
@@ -145,17 +198,22 @@ class Desk:
     def loosen_worst_checks(self, run: str) -> None:
         """Let the cases that lost most with the skill pass whatever is answered."""
         worst = self._worst(run)
-        expected = {str(n): {"regex": "yes|no"} if str(n) in worst else {"equals": "yes"} for n in range(CASES)}
-        cases = [{"id": n, "input": _QUESTION.format(n=n), "expected": one} for n, one in expected.items()]
-        self.write_cases(cases)
+        loose = {"expected": {"regex": "yes|no"}}
+        self.write_cases([{**case(n), **(loose if str(n) in worst else {})} for n in range(CASES)])
 
     def _worst(self, run: str) -> list[str]:
+        lift = self.lifts(run)
+        return sorted(map(str, range(CASES)), key=lambda case: lift[case])[:REMOVED]
+
+    def lifts(self, run: str) -> Counter[str]:
+        """What anybody can read in the folder of a run, however it ended: by case, passed answers with the skill less
+        those without it."""
         lift: Counter[str] = Counter()
         for line in (self.folder / run / "trials.jsonl").read_text().splitlines():
             trial = json.loads(line)
             passed = all(check["passed"] for check in trial["outcome"]["grade"]["results"])
             lift[trial["case_id"]] += passed * (1 if trial["arm"] == "with_skill" else -1)
-        return sorted(map(str, range(CASES)), key=lambda case: lift[case])[:REMOVED]
+        return lift
 
     def eval(self, *words: str, **variables: str) -> Step:
         """`upskill eval thing -m any …`"""
@@ -166,29 +224,66 @@ class Desk:
         """`upskill trigger thing -m any …`; `helps` stands for `triggers well`."""
         return self._type("trigger", "thing", "-m", "any", "--base-url", self._provider.url)
 
-    def build(self) -> Step:
-        """The same in CI: a clean machine, and a ledger that is committed."""
+    def build(self, *, cache: bool) -> Step:
+        """The same in CI: a ledger that is committed, and a clean machine with or without the cache of the last."""
         step = self.eval(UPSKILL_LEDGER="looks.jsonl")
-        self._cache += 1
-        shutil.rmtree(self.folder / "runs", ignore_errors=True)  # a recorded verdict makes none
+        self._cache += not cache
+        shutil.rmtree(self.folder / "runs")
         return step
+
+    def eval_until_killed(self, student: KillingStudent) -> str:
+        """The same in a process of its own, which the student kills; the run that is left."""
+        words = ("eval", "thing", "-m", "any", "--base-url", self._provider.url, "--concurrency", "1")
+        command = (sys.executable, "-c", "from upskill.cli import main; main()", *words)
+        with subprocess.Popen(
+            command, cwd=self.folder, env=self._variables(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as student.command:
+            pass
+        assert student.command.returncode == -signal.SIGKILL
+        (run,) = (trials.parent for trials in (self.folder / "runs").glob("*/trials.jsonl"))
+        return str(run.relative_to(self.folder))
+
+    def generate(self, *words: str) -> Step:
+        """`upskill generate`; a skill that is proven counts as `helps`."""
+        both = ("--model", "teacher", "--base-url", self._provider.url)
+        students = ("--eval-model", "any", "--eval-base-url", self._provider.url)
+        before = len(self._provider.requests)
+        code, found = self.output(["generate", "answer questions about the sheet", *both, *students, *words, "--json"])
+        return Step(
+            verdict="helps" if found["decision"]["proven"] else "undecided",
+            sentence=found["sentence"],
+            run=found["run"],
+            text="\n".join(f"note: {note}" for note in found["notes"]),
+            calls=len(self._provider.requests) - before,
+            code=code,
+        )
 
     def resume(self, run: str) -> Step:
         """`upskill eval --resume RUN`"""
         return self._type("--resume", run, "--base-url", self._provider.url)
 
-    def _type(self, *words: str, **variables: str) -> Step:
-        environment = {
+    def _variables(self, **variables: str) -> dict[str, str]:
+        return {
             **{"PATH": os.environ["PATH"], "HOME": str(self.folder), "COLUMNS": "1000", "UPSKILL_REPORT": "false"},
             **{"XDG_CACHE_HOME": str(self.folder / f"cache{self._cache}"), **self._environment},
             **variables,
         }
+
+    def output(self, arguments: Sequence[str], **variables: str) -> tuple[int, Any]:
+        """The exit code of a command, and the object that it prints."""
+        environment = self._variables(**variables)
+        with patch.dict(os.environ, environment, clear=True), chdir(self.folder), redirect_stdout(StringIO()) as out:
+            code = app.main(list(arguments), standalone_mode=False, prog_name="upskill")
+        return int(code or 0), json.loads(out.getvalue())
+
+    def _type(self, *words: str, **variables: str) -> Step:
         before = len(self._provider.requests)
         triggers = words[0] == "trigger"
-        arguments = [*words, "--json"] if triggers else ["eval", *words, "--require", "helps", "--json"]
-        with patch.dict(os.environ, environment, clear=True), chdir(self.folder), redirect_stdout(StringIO()) as out:
-            code = app.main(arguments, standalone_mode=False, prog_name="upskill")
-        evaluation = json.loads(out.getvalue())
+        alone = not {"--no-baseline", "--practice"}.isdisjoint(
+            words
+        )  # nothing can be required of answers without others beside them
+        required = () if triggers or alone else ("--require", "helps")
+        code, evaluation = self.output([*(() if triggers else ("eval",)), *words, *required, "--json"], **variables)
         if triggers:
             verdict = evaluation["scores"][0]["verdict"]
             return Step(
@@ -197,26 +292,30 @@ class Desk:
                 run=evaluation["run"],
                 text="\n".join(f"note: {note}" for note in evaluation["notes"]),
                 calls=len(self._provider.requests) - before,
-                code=int(code or 0),
+                code=code,
             )
         (student,) = evaluation["students"]
         lost = [f"{arm['lost']} {name}" for name, arm in student["arms"].items() if arm["lost"]]
         return Step(
-            verdict=_verdict(student["verdict"], student["claim"]),
+            verdict={"invalid": "no verdict", None: "none"}.get(student["verdict"], student["verdict"]),
             sentence=student["sentence"],
             run=evaluation["run"],
             text="\n".join(
                 [*(f"note: {note}" for note in evaluation["notes"]), f"lost answers: {lost}" if lost else ""]
             ),
             calls=len(self._provider.requests) - before,
-            code=int(code or 0),
+            code=code,
         )
 
 
-def _verdict(verdict: str, claim: str | None) -> str:
-    if verdict == "helps" and claim == "these cases":
-        return HERE_ONLY
-    return "no verdict" if verdict == "invalid" else verdict
+def case(number: int, *, asked: str | None = None, **more: object) -> dict[str, object]:
+    """A case as it stands in a file."""
+    return {
+        "id": str(number),
+        "input": _QUESTION.format(n=number) if asked is None else asked,
+        "expected": {"regex": "^yes"},
+        **more,
+    }
 
 
 # ---------------------------------------------------------------- the rows
@@ -265,10 +364,10 @@ def deleted_cases(folder: Path, seed: int) -> Sequence[Step]:
         return [first, desk.eval()]
 
 
-def unchanged_gate(folder: Path, seed: int, *, builds: int = BUILDS) -> Sequence[Step]:
-    """A gate in CI: nothing changes, and each build has nothing but the ledger that is committed."""
+def unchanged_gate(folder: Path, seed: int, *, builds: int = BUILDS, cache: bool) -> Sequence[Step]:
+    """A gate in CI: nothing changes, and each build has the ledger that is committed, and the `cache` or not."""
     with _desk(folder, NullStudent(seed), seed=seed) as desk:
-        return [desk.build() for _ in range(builds)]
+        return [desk.build(cache=cache) for _ in range(builds)]
 
 
 def idle_edits(folder: Path, seed: int, *, builds: int = EDITS) -> Sequence[Step]:
@@ -277,7 +376,7 @@ def idle_edits(folder: Path, seed: int, *, builds: int = EDITS) -> Sequence[Step
     with _desk(folder, NullStudent(seed), seed=seed) as desk:
         for number in range(builds):
             desk.write_skill(f"Say yes.\n<!-- edit {number} -->")
-            steps.append(desk.build())
+            steps.append(desk.build(cache=False))
     return steps
 
 
@@ -294,9 +393,7 @@ def other_words(folder: Path, seed: int) -> Sequence[Step]:
         for nth in range(RESTARTS):
             more = f" Answer {nth}." if nth else ""
             asked = [_QUESTION.format(n=n) + more for n in range(CASES)]
-            desk.write_cases(
-                cases=[{"id": str(n), "input": asked[n], "expected": {"equals": "yes"}} for n in range(CASES)]
-            )
+            desk.write_cases([case(n, asked=asked[n]) for n in range(CASES)])
             steps.append(desk.eval())
     return steps
 
@@ -307,8 +404,7 @@ def other_cases(folder: Path, seed: int) -> Sequence[Step]:
     with _desk(folder, NullStudent(seed), seed=seed) as desk:
         for nth in range(RESTARTS):
             numbers = range(CASES * nth, CASES * nth + CASES)
-            cases = [{"id": str(n), "input": f"Question {n}?", "expected": {"equals": "yes"}} for n in numbers]
-            desk.write_cases(cases)
+            desk.write_cases([case(n, asked=f"Question {n}?") for n in numbers])
             steps.append(desk.eval())
     return steps
 
@@ -344,13 +440,137 @@ def new_descriptions(folder: Path, seed: int) -> Sequence[Step]:
     return steps
 
 
+def seen_without_a_baseline(folder: Path, seed: int) -> Sequence[Step]:
+    """Answers with the skill alone are read, cases that failed are deleted, and the rest is compared."""
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        desk.write_numbered(MANY)
+        first = desk.eval("--no-baseline")
+        passed = [case for case, lift in desk.lifts(first.run).items() if lift > 0]
+        desk.keep(passed)
+        return [first, desk.eval("--runs", "1")]
+
+
+def seen_then_killed(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """The run is watched and killed, cases that failed with the skill are deleted, and the command is typed again."""
+    student = KillingStudent(seed, answers=2 * MANY - 4)
+    with _desk(folder, student, seed=seed) as desk:
+        desk.write_numbered(MANY)
+        lifts = desk.lifts(desk.eval_until_killed(student))
+        desk.keep(str(number) for number in range(MANY) if lifts[str(number)] >= 0)
+        return [desk.eval(*words)]
+
+
+def practised_then_deleted(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """All cases are practice cases: answers with the skill are read, and cases that failed are deleted."""
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        desk.write_cases([case(number, use="learn") for number in range(MANY)])
+        first = desk.eval("--practice")
+        passed = [number for number, lift in desk.lifts(first.run).items() if lift > 0]
+        desk.write_cases([case(int(number), use="learn") for number in passed])
+        return [first, desk.eval(*words)]
+
+
+def losing_checks_loosened(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """Of 50 cases those that lost get a check that passes whatever is answered, so that they cannot count any more."""
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        desk.write_numbered(50)
+        first = desk.eval(*words)
+        lost = {number for number, lift in desk.lifts(first.run).items() if lift < 0}
+        loose = {"expected": {"regex": "yes|no"}}
+        desk.write_cases([{**case(n), **(loose if str(n) in lost else {})} for n in range(50)])
+        return [first, desk.eval(*words)]
+
+
+_OWN_WORDS = (
+    "What does the sheet say about the valve of part {n}?",
+    "I am standing in front of part {n}. Tell me what is written on its valve.",
+    "Someone asks for the plate on part {n}; which is it?",
+)
+
+
+def three_own_wordings_of_each(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """Every question is there in three wordings of a person, each with the same value as its answer."""
+
+    def value(subject: str) -> str:
+        return f"v-{7000 + int(subject.split()[1])}"
+
+    with _desk(folder, NearlyCopyingStudent(seed, about=r"part \d+", right=value), seed=seed) as desk:
+        asked = [(n, said.format(n=n)) for n in range(FACTS) for said in _OWN_WORDS]
+        desk.write_cases(
+            [
+                case(number, asked=one, expected={"contains": value(f"part {n}")})
+                for number, (n, one) in enumerate(asked)
+            ]
+        )
+        return [desk.eval(*words)]
+
+
+_WORDINGS = (
+    "What does the sheet say about the valve of part {n}?",
+    "In one line: what does the sheet say about the valve of part {n}?",
+    "Please, what does the sheet of the valve say about part {n}?",
+)
+
+
+def three_wordings_of_each(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """Every question is there in three wordings, and nobody says that they are one."""
+    with _desk(folder, NearlyCopyingStudent(seed, about=r"part \d+"), seed=seed) as desk:
+        questions = [said.format(n=n) for n in range(FACTS) for said in _WORDINGS]
+        desk.write_cases([case(number, asked=one) for number, one in enumerate(questions)])
+        return [desk.eval(*words)]
+
+
+def three_prefixes_of_each(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """Each conversation is there three times, as one, two and three turns."""
+    with _desk(folder, NearlyCopyingStudent(seed, about=r"of part \d+"), seed=seed) as desk:
+        cases = []
+        for number in range(FACTS):
+            said = [f"{what} of part {number}?" for what in ("Which valve is that", "And the age", "And the owner")]
+            turns = [{"input": one, "expected": {"regex": "^yes"}} for one in said]
+            cases.append(case(3 * number, asked=said[0]))
+            cases += [{"id": str(3 * number + more), "turns": turns[: more + 1]} for more in (1, 2)]
+        desk.write_cases(cases)
+        return [desk.eval(*words)]
+
+
+def three_of_each_session(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """Each recorded session gave three cases, and says so."""
+    with _desk(folder, NearlyCopyingStudent(seed, about=r"of part \d+"), seed=seed) as desk:
+        asked = ("Name the colour of part {n}.", "Who owns the key of part {n}?", "How old is the rope of part {n}?")
+        questions = [(n, one.format(n=n)) for n in range(FACTS) for one in asked]
+        desk.write_cases([case(at, asked=one, extra={"session": str(n)}) for at, (n, one) in enumerate(questions)])
+        return [desk.eval(*words)]
+
+
+def nearly_copying_student(folder: Path, seed: int, *, words: Sequence[str], cases: int) -> Sequence[Step]:
+    """Answers that are copies but for a word, and repeats of them."""
+    with _desk(folder, NearlyCopyingStudent(seed), seed=seed) as desk:
+        desk.write_numbered(cases)
+        return [desk.eval(*words)]
+
+
+def generated_skill(folder: Path, seed: int) -> Sequence[Step]:
+    """A skill without effect is written, and proven on 12 held-out cases of a person."""
+    student = NearlyCopyingStudent(seed)
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if asked.body["model"] == "teacher":
+            return Behaviour(text=json.dumps(teachers_answer(asked.prompt, THINGS, 5, 0)))
+        return student(asked)
+
+    with _desk(folder, behave, seed=seed) as desk:
+        cases = [case(number, use="learn" if number < 6 else "held-out") for number in range(18)]
+        (folder / "cases.json").write_text(json.dumps({"cases": cases}))
+        return [desk.generate("-t", "cases.json", "--yes")]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """One attack, how often it is tried, and which line should say that it was found out."""
 
     attack: Attack
     count: int = 60
-    line: str
+    line: str | None = None
 
 
 ROWS: Mapping[str, Row] = {
@@ -366,7 +586,41 @@ ROWS: Mapping[str, Row] = {
     f"{RESTARTS} other sets of cases": Row(attack=other_cases, count=20, line=AGAIN),
     "worst checks loosened, typed again, then `--fresh`": Row(attack=loosened_checks, count=20, line=CHANGED),
     f"{DESCRIPTIONS} descriptions on the same prompts": Row(attack=new_descriptions, count=20, line=AGAIN),
-    f"{BUILDS} builds, nothing changed": Row(attack=unchanged_gate, count=5, line=UNCHANGED),
+    "answers seen without a baseline, failed cases deleted": Row(attack=seen_without_a_baseline, count=20, line=FEWER),
+    "seen, killed, failed cases deleted": Row(attack=seen_then_killed, count=20, line=FEWER),
+    "seen, killed, failed cases deleted, `--runs 1`": Row(
+        attack=partial(seen_then_killed, words=("--runs", "1")), count=20, line=FEWER
+    ),
+    "practised, failed cases deleted": Row(attack=practised_then_deleted, count=20, line=FEWER),
+    "practised, failed cases deleted, `--runs 1`": Row(
+        attack=partial(practised_then_deleted, words=("--runs", "1")), count=20, line=FEWER
+    ),
+    "50 cases, checks of losing ones loosened": Row(attack=losing_checks_loosened, count=20, line=FEWER),
+    "50 cases, checks of losing ones loosened, `--runs 1`": Row(
+        attack=partial(losing_checks_loosened, words=("--runs", "1")), count=20, line=FEWER
+    ),
+    "three wordings of each, by a person, `--runs 1`": Row(
+        attack=partial(three_own_wordings_of_each, words=("--runs", "1")), count=20, line=ONCE
+    ),
+    "three wordings of each": Row(attack=three_wordings_of_each, count=20, line=ONCE),
+    "three prefixes of each conversation": Row(attack=three_prefixes_of_each, count=20, line=ONCE),
+    "three cases of each session": Row(attack=three_of_each_session, count=20, line=ONCE),
+    "three cases of each session, `--runs 1`": Row(
+        attack=partial(three_of_each_session, words=("--runs", "1")), count=20, line=ONCE
+    ),
+    "nearly copying model, 12 cases, `--runs 5`": Row(
+        attack=partial(nearly_copying_student, words=("--runs", "5"), cases=12), count=20
+    ),
+    "nearly copying model, 40 cases, `--runs 5`": Row(
+        attack=partial(nearly_copying_student, words=("--runs", "5"), cases=40), count=20
+    ),
+    "a useless skill is generated": Row(attack=generated_skill, count=20),
+    f"{BUILDS} builds with the cache, nothing changed": Row(
+        attack=partial(unchanged_gate, cache=True), count=5, line=UNCHANGED
+    ),
+    f"{BUILDS} builds without a cache, nothing changed": Row(
+        attack=partial(unchanged_gate, cache=False), count=5, line=AGAIN
+    ),
     f"{EDITS} builds, an idle edit before each": Row(attack=idle_edits, count=20, line=AGAIN),
 }
 
@@ -377,7 +631,7 @@ def measure(name: str, seed: int) -> Found:
     with tempfile.TemporaryDirectory() as folder:
         steps = row.attack(Path(folder), seed)
     last = steps[-1]
-    line = re.search(row.line, last.text)
+    line = None if row.line is None else re.search(row.line, last.text)
     return Found(
         row=name,
         seed=seed,
@@ -401,22 +655,22 @@ ledger.
 """
 TABLE = """\
 Slow failing model: so many failing answers with the skill time out and are retried. Dropped pairs: half of the failing
-answers with the skill break off, without retries. Caching model: always the same answer to the same request.
+answers with the skill break off, without retries. Caching model: always the same answer to the same request. Nearly
+copying model: the same but for a word, of 100 cases 15 are right with the skill only and 15 without it only.
 
-"Helps" is about new cases, and only that meets `--require helps`; "here" is `helps` on these cases. Both are given for
-any command / the last one; the other columns are for the last one. "Reported": how often the output names the lost
-answers, the copies, the removed cases, the changed checks or the earlier looks. Of descriptions, "helps" is
-`triggers well`.
+"Helps" is given for any command / the last one; the other columns are for the last one. "Reported": how often the
+output names the lost answers, the copies, the removed cases, the families, the changed checks or the earlier looks. Of
+descriptions, "helps" is `triggers well`; of a generated skill, that it is proven.
 
-| attack | evaluations | helps | here | undecided | no verdict | other | reported |
-|---|---|---|---|---|---|---|---|"""
+| attack | evaluations | helps | undecided | no verdict | other | reported |
+|---|---|---|---|---|---|---|"""
 
 GATES = """\
 
 ### A gate in CI
 
-`--require helps` with `UPSKILL_LEDGER`; every build starts without a cache and without run folders. An idle edit is
-another comment in `SKILL.md`.
+`--require helps` with `UPSKILL_LEDGER`; every build starts without run folders. An idle edit is another comment in
+`SKILL.md`; its builds have no cache.
 
 | gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout |
 |---|---|---|---|---|---|"""
@@ -437,10 +691,10 @@ def page(found: Sequence[Found]) -> str:
 def _attack(name: str, mine: Sequence[Found]) -> str:
     ever = Counter(verdict for one in mine for verdict in {*one.verdicts})
     last = Counter(one.verdicts[-1] for one in mine)
-    other = len(mine) - sum(last[verdict] for verdict in ("helps", HERE_ONLY, "undecided", "no verdict"))
-    seen = sum(one.line is not None for one in mine)
-    helps = [f"{ever[verdict]} / {last[verdict]}" for verdict in ("helps", HERE_ONLY)]
-    return _cells(name, len(mine), *helps, last["undecided"], last["no verdict"], other, f"{seen} of {len(mine)}")
+    other = len(mine) - sum(last[verdict] for verdict in ("helps", "undecided", "no verdict"))
+    seen = "" if ROWS[name].line is None else f"{sum(one.line is not None for one in mine)} of {len(mine)}"
+    helps = f"{ever['helps']} / {last['helps']}"
+    return _cells(name, len(mine), helps, last["undecided"], last["no verdict"], other, seen)
 
 
 def _gate(name: str, mine: Sequence[Found]) -> str:
@@ -472,7 +726,7 @@ def main() -> int:
                 _tell(found[-1], options.log)
     write_last_section(options.output, page(found))
     false = Counter(one.row for one in found if "helps" in one.verdicts)
-    return int(any(count > MOST_FALSE for count in false.values()))
+    return int(any(count > MOST_FALSE[ROWS[name].count] for name, count in false.items()))
 
 
 def _read(log: Path | None) -> list[Found]:

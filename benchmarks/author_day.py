@@ -17,8 +17,6 @@ from pathlib import Path
 from tools.simulation.attacks import Person
 from tools.simulation.populations import Rates
 
-from upskill.core.statistics import Judgement
-
 PAGE = Path(__file__).parent / "results" / "author-day.md"
 CASES, PRACTICE, EDITS = 48, 16, 12
 SPECIFIC = 1 / 3
@@ -67,7 +65,7 @@ class Author:
     def __init__(self, rng: random.Random, gain: float, is_null: bool) -> None:
         self._rng, self._gain, self._is_null = rng, gain, is_null
         self._base = [rng.betavariate(0.5, 0.5) for _ in range(CASES)]
-        self._person = Person(rng=rng, cases=[(base, base) for base in self._base])
+        self._person = Person(rng=rng, rates=[(base, base) for base in self._base])
 
     def practising(self) -> Day:
         """Twelve edits on practice cases, then one proof."""
@@ -77,23 +75,21 @@ class Author:
             edited = self._edited(kept)
             if (passed := self._passes(edited)) > best:
                 kept, best = edited, passed
-        self._person.cases = self._rates(kept, range(PRACTICE))
-        before = len(self._person._stored)
-        judgement = self._person.evaluate(version=1, keep=range(PRACTICE, CASES))
-        answers = PRACTICE * (EDITS + 1) + len(self._person._stored) - before
-        return Day(lift=kept[0], helps=_helps(judgement), answers=answers)
+        self._person.rates = self._rates(kept, range(PRACTICE))
+        found = self._person.evaluate(version=1, cases=range(PRACTICE, CASES))
+        return Day(lift=kept[0], helps=found.helps, answers=PRACTICE * (EDITS + 1) + self._person.bought)
 
     def looking(self) -> Day:
         """Twelve edits, each an evaluation on all cases."""
         kept, best, said = (0.0, 0.0), -1.0, False
         for version in range(1, EDITS + 1):
             edited = self._edited(kept)
-            self._person.cases = self._rates(edited, range(CASES))
-            judgement = self._person.evaluate(version=version)
-            lift = -1.0 if judgement.lift is None else judgement.lift.mean
+            self._person.rates = self._rates(edited, range(CASES))
+            found = self._person.evaluate(version=version)
+            lift = found.report.lifts[0].mean
             if lift > best:
-                kept, best, said = edited, lift, _helps(judgement)
-        return Day(lift=kept[0], helps=said, answers=len(self._person._stored))
+                kept, best, said = edited, lift, found.helps
+        return Day(lift=kept[0], helps=said, answers=self._person.bought)
 
     def _edited(self, kept: tuple[float, float]) -> tuple[float, float]:
         """The gain everywhere, and the one on the cases that edits are chosen by."""
@@ -117,10 +113,6 @@ class Author:
 def _moved(base: float, lift: float) -> float:
     """A rate that gives this lift in the mean over all cases."""
     return base + (1 - base) * min(1.0, 2 * lift) if lift >= 0 else base * max(0.0, 1 + 2 * lift)
-
-
-def _helps(judgement: Judgement) -> bool:
-    return judgement.verdict == "helps" and judgement.claim == "cases like these"
 
 
 def _authors(kind: tuple[float, bool], way: str, seed: str) -> list[Day]:

@@ -234,14 +234,10 @@ class Memory:
         self._thread.join()
 
     def _watch(self) -> None:
-        from upskill.sandbox.memory import children_of_all, tree
-
         while not self._stop.wait(0.1):
-            children = children_of_all()
-            for process in [one for several in children.values() for one in several]:
+            for process in [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]:
                 if b"/opt/upskill/relay.py" in _read(f"/proc/{process}/cmdline").split(b"\0"):
-                    whole = sum(_pss(one) for one in tree(process, children))
-                    self.peak = max(self.peak, whole)
+                    self.peak = max(self.peak, sum(map(_pss, _tree(process))))
 
 
 def _read(path: str) -> bytes:
@@ -249,6 +245,13 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError:
         return b""
+
+
+def _tree(process: int) -> Iterator[int]:
+    yield process
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in _read(str(path)).split():
+            yield from _tree(int(child))
 
 
 def _pss(process: int) -> int:

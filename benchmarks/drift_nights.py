@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 
-from tools.simulation.attacks import Person
+from tools.simulation.evaluation import by_rates, evaluate
 
 from upskill.drift.chart import (
     HISTORY_NIGHTS,
@@ -26,7 +26,9 @@ from upskill.drift.chart import (
     CaseCount,
     Expected,
     alarm_limit,
+    contrasts_of,
     expect,
+    night_noise,
     raised,
     rotation,
 )
@@ -36,6 +38,7 @@ PAGE = Path(__file__).parent / "results" / "drift.md"
 CASES = 40
 WITHIN = 14
 FALL = 0.20
+NOISY = 0.08
 FULL, FAST = 200, 20
 FOUND = 0.90
 """At least this share of falls of 20 points is noticed within 14 nights, in each population, with a history of 10."""
@@ -87,37 +90,47 @@ POPULATIONS = (
 )
 
 
-def history_of(rates: Rates, rng: random.Random, *, answers: int, nights: int) -> list[CaseCount]:
+def history_of(rates: Rates, rng: random.Random, *, answers: int, nights: int, noise: float) -> Expected:
     """A history as `drift --start` buys it: the same number of answers of each case on each night."""
     passed = [0] * len(rates)
+    counts = []
     for _ in range(nights):
-        noise = rng.gauss(0, NIGHT_NOISE)
-        for place, rate in enumerate(rates):
-            passed[place] += sum(rng.random() < rate + noise for _ in range(answers // nights))
-    return [CaseCount(passed=one, answers=answers) for one in passed]
+        shared = rng.gauss(0, noise)
+        mine = [sum(rng.random() < rate + shared for _ in range(answers // nights)) for rate in rates]
+        passed = [one + other for one, other in zip(passed, mine, strict=True)]
+        counts.append(CaseCount(passed=sum(mine), answers=answers // nights * len(rates)))
+    return expect([CaseCount(passed=one, answers=answers) for one in passed], nights=counts)
 
 
-def alarm_night(rates: Rates, expected: Expected, limit: float, rng: random.Random, *, nights: int) -> int | None:
+def alarm_night(
+    rates: Rates, expected: Expected, limit: float, rng: random.Random, *, nights: int, noise: float, seed: str
+) -> int | None:
     """The night of the first alarm, counted from 1; `None` without one."""
-    level, wanted = 0.0, expected.rates
+    level, wanted, seen, quiet = 0.0, expected.rates, [], 0
     for night in range(nights):
-        noise = rng.gauss(0, NIGHT_NOISE)
+        shared = rng.gauss(0, noise)
         asked = rotation(len(rates), first=night * 20)
-        level = raised(level, [(wanted[place], rng.random() < rates[place] + noise) for place, _ in asked])
+        seen.append([(wanted[place], rng.random() < rates[place] + shared) for place, _ in asked])
+        level = raised(level, seen[-1])
+        quiet = len(seen) if level == 0 else quiet
+        if level > limit:
+            found = night_noise([*expected.contrasts, *contrasts_of(seen[:quiet])])
+            limit = max(limit, alarm_limit(expected, seed=seed, noise=found)) if found > NIGHT_NOISE else limit
         if level > limit:
             return night + 1
     return None
 
 
-def watch_once(nth: int, population: int, answers: int, nights: int) -> tuple[int | None, bool]:
+def watch_once(nth: int, population: int, answers: int, nights: int, noise: float) -> tuple[int | None, bool]:
     """One watch: the night on which a fall is noticed, and whether a year without one has an alarm."""
     drawn = POPULATIONS[population]
-    rng = random.Random(f"{drawn.name}/{answers}/{nights}/{nth}")
+    rng = random.Random(f"{drawn.name}/{answers}/{nights}/{noise}/{nth}")
     rates = [drawn.draw(rng) for _ in range(CASES)]
-    expected = expect(history_of(rates, rng, answers=answers, nights=nights), nights=nights)
-    limit = alarm_limit(expected, seed=str(nth))
-    found = alarm_night(drawn.fall(rates, rng), expected, limit, rng, nights=WITHIN)
-    return found, alarm_night(rates, expected, limit, rng, nights=YEAR) is not None
+    expected = history_of(rates, rng, answers=answers, nights=nights, noise=noise)
+    seed = str(nth)
+    limit = alarm_limit(expected, seed=seed, noise=night_noise(expected.contrasts))
+    found = alarm_night(drawn.fall(rates, rng), expected, limit, rng, nights=WITHIN, noise=noise, seed=seed)
+    return found, alarm_night(rates, expected, limit, rng, nights=YEAR, noise=noise, seed=seed) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +140,7 @@ class Row:
     population: str
     answers: int
     nights: int
+    noise: float
     found: float
     median: float | None
     """Nights until a fall was noticed; `None` where most were not within 14."""
@@ -134,8 +148,8 @@ class Row:
 
     @property
     def holds(self) -> bool | None:
-        """Whether it is as required; `None` where nothing is: a history of one night."""
-        if self.nights == 1:
+        """Whether it is as required; `None` where nothing is: a history of one night, or noisier nights."""
+        if self.nights == 1 or self.noise > NIGHT_NOISE:
             return None
         return self.false <= FALSE and (self.answers < 10 or self.found >= FOUND)
 
@@ -143,19 +157,24 @@ class Row:
     def line(self) -> str:
         nights = "more than 14" if self.median is None else f"{self.median:g}"
         said = {True: "yes", False: "**no**", None: ""}[self.holds]
-        cells = (self.population, self.answers, self.nights, f"{self.found:.1%}", nights, f"{self.false:.1%}", said)
+        noise = f"{100 * self.noise:.0f}"
+        found, false = f"{self.found:.1%}", f"{self.false:.1%}"
+        cells = (self.population, self.answers, self.nights, noise, found, nights, false, said)
         return f"| {' | '.join(map(str, cells))} |"
 
 
-def simulate(pool: ProcessPoolExecutor, population: int, *, answers: int, nights: int, watches: int) -> Row:
+def simulate(
+    pool: ProcessPoolExecutor, population: int, *, answers: int, nights: int, noise: float, watches: int
+) -> Row:
     """So many watches of one population."""
-    once = partial(watch_once, population=population, answers=answers, nights=nights)
+    once = partial(watch_once, population=population, answers=answers, nights=nights, noise=noise)
     done = list(pool.map(once, range(watches), chunksize=5))
     middle = median(WITHIN + 1 if found is None else found for found, _ in done)
     return Row(
         population=POPULATIONS[population].name,
         answers=answers,
         nights=nights,
+        noise=noise,
         found=fmean(found is not None for found, _ in done),
         median=None if middle > WITHIN else middle,
         false=fmean(alarm for _, alarm in done),
@@ -173,8 +192,9 @@ BASES: dict[str, Callable[[random.Random, float], float]] = {
 def replace_once(base: str, lift: float, rng: random.Random) -> Need:
     """One model that replaces another, whose lift is the same in every case."""
     without = [BASES[base](rng, lift) for _ in range(CASES)]
-    judged = Person(rng=rng, cases=[(rate, rate + lift) for rate in without]).evaluate(runs=ANSWERS)
-    return need_of(judged.verdict, judged.lift)
+    answers = by_rates(rng, [(rate, rate + lift) for rate in without])
+    report = evaluate(answers, cases=range(CASES), design="fixed", repeats=ANSWERS).report
+    return need_of(report.verdict, report.lifts[0])
 
 
 def needs(watches: int) -> tuple[list[str], bool]:
@@ -201,15 +221,16 @@ def needs(watches: int) -> tuple[list[str], bool]:
 HEAD = """# Watched skills, simulated
 
 Written by `python -m benchmarks.drift_nights`; do not edit. {watches} watches a row, {cases} cases, 20 answers a night,
-a noise of 3 points that all answers of a night share, through the functions of `upskill drift`. A fall is 20 points in
-the mean of all cases: every case by the same, or some cases entirely.
+through the functions of `upskill drift`. `noise` is what all answers of a night share, in points: a standard deviation,
+which the watch does not know and estimates from its history. A fall is 20 points in the mean of all cases: every case
+by the same, or some cases entirely.
 
 Required with a history of {history} nights: a fall is noticed within 14 nights in at least 90% (10 answers per case),
 and at most 5% of years without a change have an alarm. **{right} of {checked} rows hold.** A history of one night
-(`--at-once`) is shown beside it; nothing is required of it.
+(`--at-once`) and noisier nights are shown beside it; nothing is required of these.
 
-| rates with the skill | answers | nights of history | noticed in 14 nights | median nights | false a year | holds |
-|---|--:|--:|--:|--:|--:|---|
+| rates with the skill | answers | nights of history | noise | noticed in 14 nights | median | false a year | holds |
+|---|--:|--:|--:|--:|--:|--:|---|
 """
 NEED = """
 ## A model that replaces another
@@ -230,9 +251,15 @@ def main() -> int:
     watches = FAST if fast else FULL
     rows: list[Row] = []
     with ProcessPoolExecutor(2) as pool:
-        for answers, nights in ((10, HISTORY_NIGHTS), (5, HISTORY_NIGHTS), (10, 1)):
+        for answers, nights, noise in (
+            (10, HISTORY_NIGHTS, NIGHT_NOISE),
+            (10, HISTORY_NIGHTS, 0.0),
+            (10, HISTORY_NIGHTS, NOISY),
+            (5, HISTORY_NIGHTS, NIGHT_NOISE),
+            (10, 1, NIGHT_NOISE),
+        ):
             for population in range(len(POPULATIONS)):
-                rows.append(simulate(pool, population, answers=answers, nights=nights, watches=watches))
+                rows.append(simulate(pool, population, answers=answers, nights=nights, noise=noise, watches=watches))
                 print(rows[-1].line, file=sys.stderr, flush=True)
     table, right = needs(5 * watches)
     text = page(rows, table, watches=watches)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.big_skill import write_big_skill
 from upskill.core.nouns import CheckResult, Grade, Scored, Trial, Usage
+from upskill.core.runs.own_runs import trust_run
 from upskill.core.runs.run_folders import RunFolder, create_run
 from upskill.core.settings import resolve_settings
 from upskill.core.trials.harness import Requests
@@ -35,6 +36,7 @@ def main() -> None:
     prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
     run = create_run(folder / "runs", skill_name="large")
     run.write_record(first_record(prepared, settings, run))
+    trust_run(run.path)
     _write_trials(prepared, run)
     started = time.perf_counter()
     regrade(run.path)

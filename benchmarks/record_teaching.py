@@ -98,7 +98,7 @@ def row(name: str, result: dict[str, Any]) -> str:
     if result["held_out"]:
         (student,) = result["held_out"]["students"]
         (lift,) = student["lifts"]
-        low, high = lift["cases_like_these"] or (float("nan"), float("nan"))
+        low, high = lift["interval"]
         cells += [_percent(student["arms"][arm]["pass_rate"]) for arm in ("baseline", "with_skill")]
         cells.append(f"{100 * lift['mean']:+.0f} ({100 * low:+.0f} to {100 * high:+.0f})")
     else:

@@ -11,6 +11,7 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from upskill.sandbox import Limits, SandboxSpec, describe_sandbox, open_sandbox
-from upskill.sandbox.probes import Bait, processes_named
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from sandbox.escapes.scenes import processes_named
+from upskill.sandbox.probes import Bait
 
 COMMAND = ["sh", "-c", "exit 0"]
 

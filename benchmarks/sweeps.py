@@ -14,13 +14,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
-from tools.simulation.populations import Rates, generator
+from tools.simulation.evaluation import by_rates, evaluate
+from tools.simulation.populations import generator
 
-from benchmarks.statistics_tables import feed, planned_pairs
-from upskill.core.statistics import Judgement, Sequential, judge
 from upskill.sweep.report import report_sweep
 from upskill.sweep.values import Row
 
@@ -37,14 +35,6 @@ case around zero, twice: by half either way, and a small gain on most cases with
 # ---------------------------------------------------------------- a board of skills, most of which do nothing
 
 
-def evaluated(rng: random.Random, drawn: Sequence[Rates]) -> Judgement:
-    """A whole evaluation as the product runs it: a look after every pair, a judgement at the end."""
-    design = Sequential(cases=len(drawn))
-    pairs = islice(planned_pairs(rng, drawn, -(-design.cap // len(drawn))), design.cap)
-    feed(design, pairs, [])
-    return judge(design.pairing, decision=design.decision, level=design.level)
-
-
 @dataclass(slots=True)
 class Board:
     """What came of many evaluations, and of the second evaluations of those that were said to help."""
@@ -55,12 +45,9 @@ class Board:
     winners: int = 0
     found: int = 0
     found_false: int = 0
-    """No lift over all cases of the kind, whatever was claimed."""
-    found_wrong: int = 0
-    """The claim itself is false: on new cases of the kind, or on these cases."""
+    """No lift over all cases of the kind."""
     confirmed: int = 0
     confirmed_false: int = 0
-    confirmed_wrong: int = 0
     calls: int = 0
     calls_again: int = 0
     too_high: list[float] = field(default_factory=list)
@@ -69,14 +56,12 @@ class Board:
     """Of the same winners, confirmed or not: that of the second evaluation."""
     too_high_confirmed: list[float] = field(default_factory=list)
     """Of those that were confirmed only."""
-    too_high_corrected: list[float] = field(default_factory=list)
-    """The same, after the correction for passing a threshold."""
 
     def figures(self) -> dict[str, object]:
         """The counts, and whether skills without a lift have an effect on single cases."""
         names = (
-            *("null", "cases", "evaluations", "winners", "found", "found_false", "found_wrong"),
-            *("confirmed", "confirmed_false", "confirmed_wrong", "calls", "calls_again"),
+            *("null", "cases", "evaluations", "winners", "found", "found_false"),
+            *("confirmed", "confirmed_false", "calls", "calls_again"),
         )
         return {"effect": NULLS[self.null], **{name: getattr(self, name) for name in names}}
 
@@ -84,18 +69,17 @@ class Board:
         true_found, true_confirmed = self.found - self.found_false, self.confirmed - self.confirmed_false
         return (
             f"| {self.null} | {self.cases} | {_share(self.found_false, self.found)} "
-            f"| {_share(self.confirmed_false, self.confirmed)} | {_share(self.confirmed_wrong, self.confirmed)} "
+            f"| {_share(self.confirmed_false, self.confirmed)} "
             f"| {_share(true_found, self.winners)} → {_share(true_confirmed, self.winners)} "
             f"| +{100 * self.calls_again / self.calls:.1f}% "
-            f"| {_mean(self.too_high):+.1f}, {_mean(self.too_high_again):+.1f}, {_mean(self.too_high_confirmed):+.1f}, "
-            f"{_mean(self.too_high_corrected):+.1f} |"
+            f"| {_mean(self.too_high):+.1f}, {_mean(self.too_high_again):+.1f}, {_mean(self.too_high_confirmed):+.1f} |"
         )
 
 
 HEAD = """\
-| without effect | cases | false among found once | false among confirmed | of these a wrong claim | power | \
-more calls | lift of true winners too high by: first, second, second if confirmed, the same corrected |
-|---|--:|--:|--:|--:|--:|--:|--:|"""
+| without effect | cases | false among found once | false among confirmed | power | more calls | \
+lift of true winners too high by: first, second, second if confirmed |
+|---|--:|--:|--:|--:|--:|--:|"""
 
 
 def simulate_board(null: str, *, cases: int, evaluations: int, share: float = 0.02, seed: str = "0") -> Board:
@@ -107,34 +91,25 @@ def simulate_board(null: str, *, cases: int, evaluations: int, share: float = 0.
         source = generator(WINNER if helps else null)
         drawn = source.cases(rng, cases)
         own = math.fsum(skilled - base for base, skilled in drawn) / cases
-        first = evaluated(rng, drawn)
-        assert first.lift is not None
+        first = evaluate(by_rates(rng, drawn), cases=range(cases))
         board.evaluations += 1
         board.winners += helps
-        board.calls += 2 * first.lift.pairs
-        if first.verdict != "helps":
+        board.calls += first.calls
+        if not first.helps:
             continue
         board.found += 1
         board.found_false += not helps
-        board.found_wrong += _wrong(first, lift=source.lift, own=own)
-        second = evaluated(rng, drawn)
-        assert second.lift is not None
-        board.calls_again += 2 * second.lift.pairs
+        second = evaluate(by_rates(rng, drawn), cases=range(cases))
+        board.calls_again += second.calls
         if helps:
-            board.too_high.append(first.lift.mean - own)
-            board.too_high_again.append(second.lift.mean - own)
-        if second.verdict == "helps":
+            board.too_high.append(first.report.lifts[0].mean - own)
+            board.too_high_again.append(second.report.lifts[0].mean - own)
+        if second.helps:
             board.confirmed += 1
             board.confirmed_false += not helps
-            board.confirmed_wrong += _wrong(second, lift=source.lift, own=own)
             if helps:
-                board.too_high_confirmed.append(second.lift.mean - own)
-                board.too_high_corrected.append((second.lift.corrected or 0.0) - own)
+                board.too_high_confirmed.append(second.report.lifts[0].mean - own)
     return board
-
-
-def _wrong(judgement: Judgement, *, lift: float, own: float) -> bool:
-    return (lift if judgement.claim == "cases like these" else own) <= 1e-12
 
 
 def _share(part: int, whole: int) -> str:
@@ -151,7 +126,7 @@ MODELS, CASES, REPEATS = 10, 20, 3
 
 
 def answers(evaluation: int) -> Iterator[Row]:
-    """The answers of one evaluation of ten models: about the 53 pairs that an evaluation takes for each."""
+    """The answers of one evaluation of ten models: 53 pairs for each, of the 60 that an evaluation takes at most."""
     rng = random.Random(evaluation)
     for model in range(MODELS):
         for pair in range(53):

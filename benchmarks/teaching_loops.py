@@ -48,7 +48,7 @@ class Row:
     most: int | None = None
     trials: float | None = None
     wide: int | None = None
-    """Of these, those that spoke of cases like these, and not of these very cases."""
+    """Of these, those that spoke of new cases, and not of these very cases."""
 
     @property
     def holds(self) -> bool:
@@ -143,8 +143,8 @@ def true_rows(loops: int, seed: str) -> list[Row]:
     rng = random.Random(f"{seed}/broken")
     done = [revision_loop(rng, gain(0.45), broken=True) for _ in range(loops)]
     what = "revision, truly +45 points, but one case broken (.95 to 0):"
-    superior = sum(loop.proof.students[0].superior for loop in done)
-    rows.append(_row(f"{what} better overall", "gain", done, superior, least=loops // 2))
+    shown = sum(loop.proof.students[0].is_shown for loop in done)
+    rows.append(_row(f"{what} better overall", "gain", done, shown, least=loops // 2))
     taken = sum(loop.proof.proven for loop in done)
     rows.append(_row(f"{what} replaces the old one", "gain", done, taken, most=at_most(loops, 0.05)))
     return rows
@@ -173,7 +173,7 @@ def _row(
     least: int | None = None,
     most: int | None = None,
 ) -> Row:
-    wide = sum(loop.proof.students[0].claim == "cases like these" for loop in done if loop.claims)
+    wide = sum(loop.proof.students[0].claim == "new cases" for loop in done if loop.claims)
     return Row(
         what=what,
         cases=cases,

@@ -104,7 +104,7 @@ def _rows(tasks: Sequence[str]) -> Iterator[str]:
 
 def _figures(student: dict[str, Any]) -> str:
     (lift,) = student["lifts"]
-    low, high = lift["cases_like_these"] or (float("nan"), float("nan"))
+    low, high = lift["interval"]
     rates = [_percent(student["arms"][arm]["pass_rate"]) for arm in ("baseline", "with_skill")]
     interval = f"{100 * lift['mean']:+.0f} ({100 * low:+.0f} to {100 * high:+.0f})"
     return " | ".join([*rates, interval, student["verdict"]])

@@ -56,6 +56,15 @@ def _kind(item: pytest.Item) -> str:
     return next(part for part in reversed(parts[:2]) if part in LONG_FIRST)
 
 
+@pytest.fixture(autouse=True)
+def own_cache(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each test has a ledger of looks and remembered answers of its own, and never those of whoever runs it."""
+    if _kind(request.node) not in ("model", "unit"):  # weights of models are kept in the cache
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture(scope="module")
 def quick_folder() -> "Iterator[Path]":
     memory = Path("/dev/shm")

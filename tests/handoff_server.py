@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import made_teacher
+from forking import Done
 from upskill.core.models.handoff import HandoffQuestion
 from upskill.errors import UsageError
 from upskill.generation.handoff import answer_question, handoff_status
@@ -95,3 +96,24 @@ def wait_until(true: Callable[[], bool], *, seconds: float = 30.0) -> None:
     while not true():
         assert time.monotonic() < until, "it never came"
         time.sleep(0.02)
+
+
+Checked = list[tuple[str, str]]
+"""The side and the purpose of each question, with what `upskill handoff --check` said of its answer."""
+
+
+def answered_by_hand(upskill: Callable[..., Done], here: Path, answer: Answer) -> Checked:
+    """Serve `handoff/asked` by `upskill handoff` as a person does: wait, check, answer, until no more is asked."""
+    found: Checked = []
+    wait_until(lambda: any((here / "asked").glob("*/handoff.json")))
+    while (waited := upskill("handoff", "asked", "--wait", "--json")).returncode == 0:
+        (asked, *_) = json.loads(waited.stdout)["open"]
+        number, place = asked["number"], here / asked["question"]
+        question = HandoffQuestion(number=number, purpose=asked["purpose"], side=asked["side"], path=place.parent)
+        (here / "answer").write_text(answer(question, place.read_text()))
+        checked = upskill("handoff", "asked", "--check", str(number), "answer")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        found.append((f"{question.side}: {question.purpose}", checked.stdout))
+        taken = upskill("handoff", "asked", "--answer", str(number), "answer")
+        assert taken.returncode == 0, taken.stderr
+    return found

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.escapes.scenes import processes_named
 from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
-from upskill.sandbox.probes import processes_named
 
 Open = Callable[..., Sandbox]
 

@@ -3,7 +3,9 @@
 from upskill.core.nouns.look import Look
 
 LOOK = Look(
+    id="one",
     at="2026-01-02T00:00:00+00:00",
+    ended_at="2026-01-02T01:00:00+00:00",
     run="runs/one",
     student="any",
     model="model",
@@ -18,5 +20,5 @@ LOOK = Look(
     cases=(),
     level=0.025,
     verdict="undecided",
-    sentence="",
+    end="plan finished",
 )

@@ -39,8 +39,8 @@ def student_json(model: str = "haiku", **changes: Any) -> dict[str, Any]:
         "arm": "with_skill",
         "against": "baseline",
         "mean": 0.25,
-        "these_cases": [0.1, 0.4],
-        "cases_like_these": [-0.05, 0.5],
+        "interval": [-0.05, 0.5],
+        "about": "new cases",
         "pairs": 18,
     }
     arms = {"baseline": {"pass_rate": 0.5}, "with_skill": {"pass_rate": 0.75}}

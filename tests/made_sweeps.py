@@ -102,7 +102,6 @@ def made_result(job: PlannedJob, rows: Sequence[Row], *, cost: Mapping[str, floa
                 student,
                 verdict=judged.verdict,
                 sentence=judged.sentence,
-                claim=judged.claim,
                 arms=tuple(arms),
                 lifts=() if judged.lift is None else (judged.lift,),
             )

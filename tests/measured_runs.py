@@ -69,7 +69,7 @@ def measured_run(
         trials,
         skill=read_skill(skill),
         run=name,
-        schedules={student.name: replay_trials(plan, by_student(trials)[student.name], min_lift=None)},
+        schedules={student.name: replay_trials(plan, by_student(trials)[student.name])},
         cut_short=lambda _: None,
         min_lift=None,
         bought=Purchase(calls=len(trials), failed_calls=0, tokens=0, cost=None),

@@ -11,6 +11,7 @@ import yaml
 
 from provider import MADE, Behave, Provider
 from upskill.core.nouns import Evaluation, Trial
+from upskill.core.nouns.evaluation import Required
 from upskill.core.nouns.skill import Among
 from upskill.core.settings import resolve_settings
 from upskill.evaluation.evaluate import evaluate
@@ -68,11 +69,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         repeats: int | None = 1,
         baseline: bool = True,
         min_lift: float | None = None,
+        required: Required | None = None,
         previous: Path | None = None,
         ceiling: Any = None,
         sandbox: Any = "bubblewrap",
         case_file: Path | None = None,
         fresh: bool = False,
+        practice: bool = False,
         among: Among | None = None,
         agent_bin: Path | None = None,
         **settings: Any,
@@ -91,10 +94,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
                 repeats=repeats,
                 baseline=baseline,
                 min_lift=min_lift,
+                required=required,
                 previous=previous,
                 ceiling=ceiling,
                 sandbox=sandbox,
                 fresh=fresh,
+                practice=practice,
                 agent_bin=agent_bin,
                 among=among or Among(),
             ),

@@ -1,6 +1,6 @@
 """A student's server on loopback that records what a real one answers, or plays a recording back.
 
-    with RecordedStudent(file, upstream="http://127.0.0.1:8080") as student: ...   records
+    with RecordedStudent(file, upstream="http://127.0.0.1:8080") as student: ...   records what is not in the file
     with RecordedStudent(file) as student: ...                                    plays back, needs no model
 
 A recording has a JSON object per line: the request by method, path and digest of its body, and the response. Prompts
@@ -68,7 +68,11 @@ class RecordedStudent:
         body = handler.rfile.read(int(handler.headers.get("Content-Length", "0")))
         key = f"{handler.command} {handler.path} {digest(body)}"
         sampled = handler.command == "POST" and not handler.path.endswith("/tokenize")
-        entry = self._replay(key, sampled) if self._upstream is None else self._record(key, sampled, handler, body)
+        entry = self._replay(key, sampled)
+        if entry is None and self._upstream is not None:
+            entry = self._record(key, handler, body)
+        elif entry is None:
+            entry = self._unknown(key)
         sent = json.dumps(_expanded(entry["body"])).encode()
         handler.send_response(entry["status"])
         handler.send_header("Content-Type", "application/json")
@@ -76,20 +80,25 @@ class RecordedStudent:
         handler.end_headers()
         handler.wfile.write(sent)
 
-    def _replay(self, key: str, sampled: bool) -> dict[str, Any]:
+    def _replay(self, key: str, sampled: bool) -> dict[str, Any] | None:
         with self._lock:
             times = self._asked[key] = self._asked.get(key, 0) + 1
             answers = self._answers.get(key, [])
             if answers and (times <= len(answers) or not sampled):
                 return answers[min(times, len(answers)) - 1]
+        return None
+
+    def _unknown(self, key: str) -> dict[str, Any]:
+        with self._lock:
+            times, had = self._asked[key], len(self._answers.get(key, []))
             self.unknown.append(key)
-        had = f"{len(answers)} time(s)" if answers else "never"
-        message = f"request {times} of `{key}` is not in {self._file.name}, where it was recorded {had}; record it anew"
+        known = f"{had} time(s)" if had else "never"
+        message = (
+            f"request {times} of `{key}` is not in {self._file.name}, where it was recorded {known}; record it anew"
+        )
         return {"status": 500, "body": {"error": {"message": message}}}
 
-    def _record(self, key: str, sampled: bool, handler: BaseHTTPRequestHandler, body: bytes) -> dict[str, Any]:
-        if not sampled and key in self._answers:
-            return self._answers[key][0]
+    def _record(self, key: str, handler: BaseHTTPRequestHandler, body: bytes) -> dict[str, Any]:
         headers = {"Content-Type": handler.headers.get("Content-Type", "application/json")}
         request = urllib.request.Request(
             f"{self._upstream}{handler.path}", data=body or None, headers=headers, method=handler.command

@@ -86,7 +86,7 @@ def outcome_of(result: dict[str, Any]) -> dict[str, Any]:
         "attempts": [[one["passed"], one["of"]] for one in result["attempts"]],
         "aptitude": [{name: one[name] for name in _APTITUDE} for one in result.get("aptitude") or ()],
         "rates": {arm: found["pass_rate"] for arm, found in student["arms"].items()} if student else None,
-        "interval": student["lifts"][0]["cases_like_these"] if student else None,
+        "interval": student["lifts"][0]["interval"] if student else None,
         "teacher_calls": result["spent"]["teacher"]["calls"],
     }
 

@@ -64,7 +64,7 @@ def found() -> list[Found]:
 def _found(skill: str, record: dict[str, Any]) -> Found:
     (student,) = record["results"]["students"]
     lift = student["lifts"][0]
-    low, high = lift["cases_like_these"] or lift["these_cases"]
+    low, high = lift["interval"]
     began, ended = (datetime.fromisoformat(record[name]) for name in ("started_at", "finished_at"))
     return Found(
         skill=skill,

@@ -54,8 +54,8 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Import these from `upskill.core.nouns`. `Verdict` and `StudentEnd` are the values of "
         "[`verdict` and `end`](json.md#student). `Arm`, `Design`, `State`, `Label`, `CapKind`, `End` and `Fault` are "
         "[words](formats.md#words). `Student`, `Price`, `Qualification`, `Reason`, `Cap`, `Outage`, `OtherSkills`, "
-        "`CheckResult` and `SkillUse` have the keys in [run files](formats.md). `JudgeError` has the keys of "
-        "`judge_error`. `OtherSkillsLike` is a path, a number or `bundled`. "
+        "`CheckResult` and `SkillUse` have the keys in [run files](formats.md). "
+        "`OtherSkillsLike` is a path, a number or `bundled`. "
         "`Outcome` is `Scored | Errored`. `Files` maps a path to its bytes.",
         tuple(
             f"upskill.core.nouns:{name}"

@@ -38,15 +38,13 @@ def typed(command: str) -> Iterator[Event]:
     yield 0.3, "\r\n"
 
 
-def printed(command: str, *, folder: Path) -> Iterator[Event]:
+def printed(command: str, *, folder: Path, home: Path) -> Iterator[Event]:
     """What a command prints on a terminal of 80 columns."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key in ("PATH", "LANG", "LC_ALL")}
-    home = {"HOME": str(folder.parent), "XDG_CACHE_HOME": str(folder.parent / "cache"), "TERM": "xterm-256color"}
-    process = subprocess.Popen(
-        ["sh", "-c", command], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=kept | home
-    )
+    kept |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TERM": "xterm-256color"}
+    process = subprocess.Popen(["sh", "-c", command], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=kept)
     os.close(theirs)
     last = time.monotonic()
     while select.select([ours], [], [], 60)[0]:
@@ -73,7 +71,7 @@ def record() -> str:
             if command.startswith("cd "):
                 folder /= command.removeprefix("cd ")
             else:
-                events += printed(command, folder=folder)
+                events += printed(command, folder=folder, home=Path(temporary))
         photograph(next(folder.glob("runs/*/report.html")))
     events.append((END_SECONDS, ""))
     lines = [json.dumps({"version": 2, "width": COLUMNS, "height": ROWS, "title": "upskill: a first skill"})]

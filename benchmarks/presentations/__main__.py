@@ -108,7 +108,7 @@ def table(done: Sequence[Measured]) -> str:
 
 
 def _rates(lift: Mapping[str, Any]) -> list[str]:
-    low, high = (100 * end for end in lift["cases_like_these"])
+    low, high = (100 * end for end in lift["interval"])
     rates = [f"{100 * lift[which]:.0f}%" for which in ("rate_against", "rate")]
     return [*rates, f"{100 * lift['mean']:+.0f} ({low:+.0f} to {high:+.0f})"]
 

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
+from upskill import disk
+
 Kind = Literal["agent_version", "browser", "container", "editor", "git", "sandbox", "session_export", "worker"]
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _NETWORK = (*_PROXIES, *map(str.upper, _PROXIES), "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE")
@@ -145,22 +147,26 @@ def run(
     return subprocess.CompletedProcess(list(words), process.returncode, out, err)
 
 
-def edited(text: str, *, suffix: str) -> str | None:
-    """The text as a person saved it in $VISUAL or $EDITOR; `None` where they saved nothing or no editor was started."""
+def edited(text: str, *, suffix: str, question: str) -> str | None:
+    """The text as a person saved it in $VISUAL or $EDITOR, which opens the question as a second file, for reading.
+
+    `None` where they changed nothing or no editor was started.
+    """
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     name, *options = shlex.split(chosen) or ["vi"]
     program = name if Path(name).is_absolute() else find_program(name)
     if program is None:
         return None
     with tempfile.TemporaryDirectory(prefix="upskill-edit-") as folder:
-        file = Path(folder) / f"answer{suffix}"
-        file.write_text(text, encoding="utf-8")
+        file, beside = Path(folder) / f"answer{suffix}", Path(folder) / "question.md"
+        disk.write_new(file, text)
+        disk.write_new(beside, question)
         try:
-            process = start("editor", [program, *options, file], stdin=0, stdout=1, stderr=2)
+            process = start("editor", [program, *options, file, beside], stdin=0, stdout=1, stderr=2)
         except OSError:
             return None
         process.wait()
-        saved = file.read_text(encoding="utf-8", errors="replace")
+        saved = disk.read_text(file)
     return None if saved == text else saved
 
 

@@ -31,6 +31,7 @@ ON_THE_PAGE = ("helps", "+100", "tarn.kdl", "every=60", "000002-quay-offered-1")
 VERDICTS = re.compile(
     r"(?i)\b(helps|hurts|no difference|undecided|invalid|not proven|finished|interrupted|failed|running)\b"
 )
+_ATTEMPT = re.compile(r"/\d{8}T\d{6}-[0-9a-f]{8}/run$")
 _RUN_NAME = re.compile(r"\d{4}-\d\d-\d\d-\d{6}-([\w-]+?)-[0-9a-f]{6}\b")
 _HARNESS = re.compile(r"\b(chat|agent)/\d+(?![\w/.])")
 _LOG = re.compile(r"logs/[^/]+\.eval")
@@ -186,9 +187,9 @@ def observe(done: CompletedProcess[str], frozen: Frozen, here: Path) -> dict[str
 
 
 def normalised(value: Any, here: Path) -> Any:
-    """The value without what differs from run to run: the time and the id in the name of a run folder, the names of
-    the engine's logs, when a sweep was planned, where the project lies, and the version of the harness. Seconds and
-    trial ids, which hold that version, are left out where they are read.
+    """The value without what differs from run to run: the time and the id in the name of a run folder or an attempt,
+    the names of the engine's logs, when a sweep was planned, where the project lies, and the version of the harness.
+    Seconds and trial ids, which hold that version, are left out where they are read.
     """
     if isinstance(value, dict):
         return {key: "TIME" if key == "planned_at" else normalised(entry, here) for key, entry in value.items()}
@@ -197,7 +198,7 @@ def normalised(value: Any, here: Path) -> Any:
     if not isinstance(value, str):
         return value
     text = _LOG.sub("logs/LOG.eval", _RUN_NAME.sub(r"RUN-\1", value.replace(str(here), PLACE)))
-    return _HARNESS.sub(r"\1/N", text)
+    return _HARNESS.sub(r"\1/N", _ATTEMPT.sub("/ATTEMPT/run", text))
 
 
 def _row(row: dict[str, str]) -> dict[str, str]:

@@ -7,90 +7,77 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from upskill.core.nouns.lift import Interval, Lift
+from upskill.core.nouns import (
+    Arm,
+    Case,
+    CheckResult,
+    Errored,
+    Grade,
+    Interval,
+    Lift,
+    Scored,
+    Student,
+    Trial,
+    TrialPlan,
+    Usage,
+)
+from upskill.core.nouns.look import LookTerms, RemovedCase
+from upskill.core.nouns.plan import Design
 from upskill.core.nouns.trigger import PromptTally, TriggerPrompt, TriggerRate
 from upskill.core.runs.own_runs import run_digest
-from upskill.core.statistics import (
-    CaseTally,
-    Decision,
-    DroppedPair,
-    GuardedSequential,
-    Judgement,
-    Pair,
-    Pairing,
-    Sequential,
-    confirm_worse,
-    default_cap,
-    detectable_lift,
-    judge,
-    level_after,
-    screen_cases,
-)
-from upskill.core.statistics.intervals import Ratio, ratio_of_uses, unit_of
+from upskill.core.statistics import GATE_REPEATS, detectable_lift, level_after, measure_tokens, most_repeats
 from upskill.core.statistics.triggering import score_triggering
+from upskill.core.trials.schedule import Schedule
+from upskill.evaluation.conclude import conclude
 from upskill.redaction import redactor_from, secrets_in
 
 Row = Mapping[str, Any]
 """A pair: `case`, `repeat`, `passed`, `against` (`None` where that answer errored); also `family`, `tokens`, `lost`."""
+_CHECKED = {passed: Grade(results=(CheckResult(kind="contains", passed=passed, saw=""),)) for passed in (True, False)}
+_STUDENT = Student(name="any", model="any")
 
 
-def judged(rows: Sequence[Row], *, min_lift: float | None) -> dict[str, Any]:
-    """The verdict of a design of fixed size."""
-    pairing = Pairing(
-        arm="with_skill",
-        against="baseline",
-        pairs=tuple(pair for pair in map(_pair, rows) if isinstance(pair, Pair)),
-        drops=tuple(pair for pair in map(_pair, rows) if isinstance(pair, DroppedPair)),
-    )
-    tokens = _tokens(pairing)
-    worse = confirm_worse(pairing.tallies)
-    return {
-        **_judgement(judge(pairing, tokens=tokens, min_lift=min_lift)),
-        "tokens": tokens and [tokens.typical, _interval(tokens.interval), tokens.total],
-        "suspects": [tally.case_id for tally in screen_cases(pairing.tallies)],
-        "worse": [[one.case_id, one.probability] for one in worse],
-    }
-
-
-def sequential(
-    rows: Sequence[Row], *, cases: int, units: int, min_lift: float | None, helped: Sequence[bool], prior: Sequence[Row]
+def evaluated(
+    rows: Sequence[Row], *, design: Design, min_lift: float | None, helped: Sequence[bool], removed: Sequence[Row]
 ) -> dict[str, Any]:
-    """Where the design that may stop early stops on these rows, after earlier looks, and its verdict there.
-
-    What errored is run again at the end, and fails.
-    """
-    tallies = [
-        CaseTally(case_id=row["case"], pairs=row["pairs"], passed=row["passed"], passed_against=row["against"])
-        for row in prior
-    ]
-    level = level_after(helped)
-    design = GuardedSequential(
-        lambda: Sequential(cases=cases, units=units, min_lift=min_lift, level=level, prior=tallies)
+    """What a design asks for of these rows, after earlier looks, and what is concluded; later repeats are the same."""
+    answers = {(row["case"], row["repeat"] + 1): row for row in rows}
+    rounds = max(repeat for _, repeat in answers)
+    families = {row["case"]: row.get("family") for row in rows}
+    plan = TrialPlan(
+        cases=tuple(Case(id=case, prompt="", checks=(), family=family) for case, family in sorted(families.items())),
+        students=(_STUDENT,),
+        arms=("previous" if design == "gate" else "baseline", "with_skill"),
+        repeats={"fixed": rounds, "two looks": most_repeats(len(families)), "gate": GATE_REPEATS}[design],
+        design=design,
     )
-    fed = 0
-    promised = []
-    planned = rows[: default_cap(cases)]
-    again = [
-        {**row, "passed": bool(row["passed"]), "against": bool(row["against"])} for row in planned if _errored(row)
-    ]
-    for row in (*planned, *again):
-        if fed % max(1, cases // 2) == 0:
-            promised.append(design.least_pairs_to_stop())
-        fed += 1
-        if design.add(_pair(row)).stop:
-            break
-    else:
-        design.end("budget")
-    tokens = _tokens(design.pairing)
-    judgement = judge(design.pairing, decision=design.decision, tokens=tokens, min_lift=min_lift, level=design.level)
+    terms = LookTerms(
+        level=level_after(helped),
+        removed=tuple(
+            RemovedCase(key=row["case"], pairs=row["pairs"], passed=row["passed"], passed_against=row["against"])
+            for row in removed
+        ),
+    )
+    schedule = Schedule(plan, terms=terms)
+    trials: list[Trial] = []
+    while (turn := schedule.take()) is not None:
+        row = answers[turn.case.id, (turn.repeat - 1) % rounds + 1]
+        pair = {arm: _trial(row, arm, turn.repeat) for arm in plan.arms}
+        trials += pair.values()
+        schedule.ended(turn, pair)
+    report = conclude(_STUDENT, plan, schedule, trials, min_lift=min_lift, terms=terms)
+    counted = [trial for trial in trials if schedule.counts(trial)]
+    tokens = measure_tokens(counted, arm="with_skill", against=plan.arms[0], families=plan.families)
     return {
-        "cap": default_cap(cases),
-        "level": level,
-        "fed": fed,
-        "least pairs to stop": promised,
-        "copies": design.copies,
-        "decision": _decision(design.decision),
-        **_judgement(judgement),
+        "asked": len(trials),
+        "end": report.end,
+        "verdict": report.verdict,
+        "claim": report.claim,
+        "clears": report.clears,
+        "sentence": report.sentence,
+        "broken, suspected, unguarded": [len(report.broken), len(report.suspected), len(report.unguarded)],
+        "lift": _lift(report.lifts[0]) if report.lifts else None,
+        "tokens": tokens and [tokens.typical, _interval(tokens.interval), tokens.total],
     }
 
 
@@ -99,10 +86,9 @@ def levels(helped: Sequence[bool]) -> float:
     return level_after(helped)
 
 
-def detectable(*, cases: int, pairs: int, sequential: bool) -> list[float | None]:
-    """The lift that a plan of this size can detect: on new cases of this kind, and on these cases."""
-    wide = detectable_lift(cases=cases, pairs=pairs, sequential=sequential, claim="cases like these")
-    return [wide, detectable_lift(cases=cases, pairs=pairs, sequential=sequential, claim="these cases")]
+def detectable(units: int) -> float | None:
+    """The lift on new cases that so many cases, or families, can detect."""
+    return detectable_lift(units)
 
 
 def triggering(prompts: Sequence[Row]) -> dict[str, Any]:
@@ -136,47 +122,25 @@ def holds_secret(name: str, value: str) -> bool:
     return bool(secrets_in({name: value}))
 
 
-def _errored(row: Row) -> bool:
-    return row["passed"] is None or row["against"] is None
-
-
-def _pair(row: Row) -> Pair | DroppedPair:
-    lost, lost_against = row.get("lost", (False, False))
-    if _errored(row):
-        return DroppedPair(
-            case_id=row["case"],
-            repeat=row["repeat"],
-            passed=row["passed"],
-            passed_against=row["against"],
-            lost=lost,
-            lost_against=lost_against,
-        )
-    return Pair(
-        case_id=row["case"],
-        repeat=row["repeat"],
-        passed=row["passed"],
-        passed_against=row["against"],
-        family=row.get("family"),
-        answers=tuple(row["answers"]),
-        tokens=tuple(row.get("tokens", (None, None))),
-        lost=lost,
-        lost_against=lost_against,
+def _trial(row: Row, arm: Arm, repeat: int) -> Trial:
+    place = 0 if arm == "with_skill" else 1
+    passed = (row["passed"], row["against"])[place]
+    outcome = (
+        Errored(fault="provider", message="") if passed is None else Scored(end="answered", grade=_CHECKED[passed])
     )
-
-
-def _tokens(pairing: Pairing) -> Ratio | None:
-    return ratio_of_uses((unit_of(pair.case_id, pair.family), pair.tokens) for pair in pairing.pairs)
-
-
-def _judgement(judgement: Judgement) -> dict[str, Any]:
-    return {
-        "verdict": judgement.verdict,
-        "claim": judgement.claim,
-        "reason": judgement.reason,
-        "clears": judgement.clears,
-        "sentence": judgement.sentence,
-        "lift": None if judgement.lift is None else _lift(judgement.lift),
-    }
+    tokens = row.get("tokens")
+    return Trial(
+        id=f"{row['case']}/{arm}/{repeat}",
+        student="any",
+        case_id=row["case"],
+        arm=arm,
+        repeat=repeat,
+        outcome=outcome,
+        kept_digest=row["answers"][place],
+        lost=int(row["lost"][place]),
+        calls=1,
+        usage=Usage() if tokens is None else Usage(input_tokens=tokens[place], output_tokens=0),
+    )
 
 
 def _lift(lift: Lift) -> dict[str, Any]:
@@ -184,16 +148,13 @@ def _lift(lift: Lift) -> dict[str, Any]:
         "mean": lift.mean,
         "rate": lift.rate,
         "rate against": lift.rate_against,
-        "these cases": _interval(lift.these_cases),
-        "cases like these": _interval(lift.cases_like_these),
-        "corrected": lift.corrected,
+        "interval": _interval(lift.interval),
+        "about": lift.about,
         "confidence": lift.confidence,
-        "pairs, dropped, cases": [lift.pairs, lift.dropped, lift.cases],
+        "pairs, dropped, cases, units, better, worse": [
+            *(lift.pairs, lift.dropped, lift.cases, lift.units, lift.better, lift.worse)
+        ],
     }
-
-
-def _decision(decision: Decision) -> list[Any]:
-    return [decision.reason, decision.verdict, decision.claim, decision.clears]
 
 
 def _rate(rate: TriggerRate | None) -> list[Any] | None:

@@ -1,4 +1,4 @@
-"""Lift, intervals, verdict, levels of looks and where a run stops, on pairs that are always the same."""
+"""Lift, interval, verdict, levels of looks and what a design asks for, on pairs that are always the same."""
 
 import random
 from itertools import product
@@ -8,6 +8,7 @@ import pytest
 
 from golden import inside
 from golden.held import hold
+from upskill.core.nouns.plan import Design
 
 SETS = 200
 TRUTHS = ((0.8, -0.8), (0.6, -0.4), (0.9, 0.0), (1.2, 0.0), (1.2, 0.0), (0.1, 0.3), (0.2, 0.6), (0.1, 0.9), (0.0, 1.0))
@@ -47,33 +48,30 @@ def pairs_of(number: int) -> dict[str, Any]:
             rows.append(row)
     return {
         "rows": rows,
-        "cases": cases,
-        "units": len({row.get("family", row["case"]) for row in rows}),
         "min_lift": 0.1 * draw.randrange(1, 4) if number % 4 == 1 else None,
         "helped": [draw.random() < 0.4 for _ in range(number % 9)] if number % 5 == 2 else [],
-        "prior": [
-            {"case": f"case{case:02}", "pairs": 2, "passed": draw.randrange(3), "against": draw.randrange(3)}
-            for case in range(cases)
+        "removed": [
+            {"case": f"gone{case:02}", "pairs": 2, "passed": draw.randrange(3), "against": draw.randrange(3)}
+            for case in range(1 + cases // 4)
         ]
         if number % 10 == 7
         else [],
     }
 
 
+DESIGNS: tuple[Design, ...] = ("fixed", "two looks", "gate")
+
+
 def test_two_hundred_sets_of_pairs_give_the_figures_and_verdicts_that_they_gave() -> None:
-    seen = {}
+    seen: dict[str, dict[str, Any]] = {}
     for number in range(SETS):
         given = pairs_of(number)
-        rows, min_lift = given.pop("rows"), given["min_lift"]
-        seen[str(number)] = {
-            "fixed": inside.judged(rows, min_lift=min_lift),
-            "sequential": inside.sequential(rows, **given),
-        }
+        seen[str(number)] = {design: inside.evaluated(design=design, **given) for design in DESIGNS}
     hold("values/statistics", seen)
-    verdicts = {(found["fixed"]["verdict"], found["sequential"]["verdict"]) for found in seen.values()}
-    assert {one for one, _ in verdicts} >= {"helps", "hurts", "cheaper", "no difference", "undecided", "invalid"}
-    reasons = {found["sequential"]["decision"][0] for found in seen.values()}
-    assert reasons >= {"decided", "futile", "copies", "no difference", "cap", "budget"}
+    verdicts = {found["fixed"]["verdict"] for found in seen.values()}
+    assert verdicts >= {"helps", "hurts", "cheaper", "no difference", "undecided", "invalid"}
+    assert {found["two looks"]["end"] for found in seen.values()} >= {"decided", "futile", "copies", "plan finished"}
+    assert any(found["gate"]["broken, suspected, unguarded"][0] for found in seen.values())
 
 
 def test_levels_of_looks_and_detectable_lifts_are_those_they_were() -> None:
@@ -82,10 +80,7 @@ def test_levels_of_looks_and_detectable_lifts_are_those_they_were() -> None:
         for looks in range(7)
         for helped in product((False, True), repeat=looks)
     }
-    for cases, rounds, sequential in product((3, 6, 8, 12, 20, 40, 100), (1, 2, 3, 5), (False, True)):
-        plan = inside.detectable(cases=cases, pairs=cases * rounds, sequential=sequential)
-        seen[f"{cases} cases, {rounds} rounds, {'sequential' if sequential else 'fixed'}"] = plan
-    hold("values/looks", seen)
+    hold("values/looks", seen | {f"{cases} cases": inside.detectable(cases) for cases in (3, 6, 9, 12, 20, 40, 1000)})
 
 
 def test_scores_of_triggering_are_those_they_were() -> None:

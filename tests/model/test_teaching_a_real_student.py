@@ -107,7 +107,8 @@ def test_a_draft_fails_its_revision_mends_it_and_held_out_cases_prove_it(local_m
     assert found["proven"]
     (student,) = found["held_out"]["students"]
     assert student["arms"]["baseline"]["pass_rate"] <= 0.2
-    assert student["lifts"][0]["cases_like_these"][0] > 0
+    assert student["lifts"][0]["interval"][0] > 0
+    assert student["lifts"][0]["about"] == "new cases"
     assert found["spent"]["teacher"]["calls"] <= 7, "plan, cases, draft, presentations in vain three times, revision"
     assert skills_ref.validate(tmp_path / "skills" / "tarnctl-facts") == []
 

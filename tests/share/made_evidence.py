@@ -15,13 +15,12 @@ ARM = ArmSummary(
 )  # fmt: skip
 LIFT = Lift(
     arm="with_skill", against="baseline", mean=0.5, rate=0.75, rate_against=0.25, pairs=12, dropped=0,
-    these_cases=Interval(low=0.2, high=0.8), cases_like_these=Interval(low=0.1, high=0.9),
+    interval=Interval(low=0.1, high=0.9), about="new cases", cases=12, units=12, better=6, worse=0,
 )  # fmt: skip
 REPORT = StudentReport(
     student=Student(name="haiku", model="anthropic/haiku"),
     harness="chat/2",
     verdict="helps",
-    claim="cases like these",
     sentence="helps: +50 points",
     arms=(ARM, replace(ARM, arm="with_skill", passed=9)),
     lifts=(LIFT,),
@@ -32,7 +31,7 @@ RESULT = EvidenceResult(
     against="baseline",
     design="fixed",
     repeats=1,
-    cases=("1" * 64, "2" * 64),
+    cases=tuple(f"{number:064x}" for number in range(12)),
     versions={"upskill": "0.1.0"},
     finished_at="2026-11-15T12:00:00+00:00",
 )

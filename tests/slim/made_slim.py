@@ -40,6 +40,7 @@ def made_cases(*, practice: int, held_out: int, topics: int) -> list[dict[str, o
                 "id": f"c{number}",
                 "input": f"Question {number}: which value do {TOPICS[place]} of brinectl have?",
                 "expected": {"contains": fact(TOPICS[place], place)},
+                "family": "none",
                 "use": use,
                 "extra": {"split": use},
             }

@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from statistics import NormalDist, fmean
 
-from tools.simulation.attacks import Person
+from tools.simulation.evaluation import by_rates, evaluate
 from tools.simulation.populations import Rates, generator
 
 CASES = 50
@@ -33,15 +33,14 @@ def says_helps(kind: str, drift: float, population: str, *, guard: int | None, r
     `None` all are, as where a server does not say what it serves."""
     stored, now = changed(kind, drift, population, rng)
     if guard is None or (guard and _alarms(stored, now, guard, rng)):
-        return _helps(Person(rng=rng, cases=[(rate, rate) for rate in now]))
+        return _helps([(rate, rate) for rate in now], rng)
     # Half of the pairs have the first stored answer, half the second.
     nth = rng.randrange(STORED)
-    return _helps(Person(rng=rng, cases=[(rates[nth], rate) for rates, rate in zip(stored, now, strict=True)]))
+    return _helps([(rates[nth], rate) for rates, rate in zip(stored, now, strict=True)], rng)
 
 
-def _helps(person: Person) -> bool:
-    judgement = person.evaluate()
-    return judgement.verdict == "helps" and judgement.claim == "cases like these"
+def _helps(rates: Sequence[Rates], rng: random.Random) -> bool:
+    return evaluate(by_rates(rng, rates), cases=range(CASES)).helps
 
 
 def _alarms(stored: Sequence[Rates], now: Sequence[float], guard: int, rng: random.Random) -> bool:

@@ -1,12 +1,14 @@
 """A student made of chances, for whole loops of teaching: it passes each case with a rate that the draft decides.
 
-It goes the way of a real one: the plan's turns, the schedules that stop early, the conclusion with its verdicts. Only
-the model and the checks are made up.
+It goes the way of a real one: the plan's turns, the stages of its design, the conclusion with its verdicts. Only the
+model and the checks are made up.
 """
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from upskill.core import statistics
 from upskill.core.nouns import (
     Arm,
     Case,
@@ -23,11 +25,10 @@ from upskill.core.nouns import (
     TrialPlan,
 )
 from upskill.core.nouns.look import LookTerms
-from upskill.core.statistics import FIRST_LOOK
-from upskill.core.trials.schedule import Schedule, schedule_for
+from upskill.core.trials.schedule import Schedule
 from upskill.evaluation.conclude import summarise
 from upskill.generation.draft import Draft
-from upskill.generation.measure import Measurement, held_out_turns
+from upskill.generation.measure import Measurement
 
 Rate = Callable[[str, Draft | None, Case], float]
 """The chance of a student (by name) to pass a case with a draft, or without any skill."""
@@ -66,33 +67,32 @@ class SimulatedMeasure:
         against: Draft | None = None,
         repeats: int | None = None,
         level: float | None = None,
-        fresh: bool = False,
+        gate: bool = False,
     ) -> Measurement:
-        """Put a draft on trial. A trial of the same request and repeat is bought once, unless fresh ones are wanted."""
+        """Put a draft on trial. A trial of the same request and repeat is bought once."""
         assert stage not in self.stages, f"{stage} was asked for twice"
         self.stages.append(stage)
         arms: tuple[Arm, Arm] = ("baseline" if against is None else "previous", "with_skill")
-        cap = held_out_turns(len(cases))
         plan = TrialPlan(
             cases=tuple(cases),
             students=self._students,
             arms=arms,
-            repeats=-(-cap // len(cases)) if repeats is None else repeats,
-            turn_cap=cap if repeats is None else None,
+            repeats=repeats or statistics.most_repeats(len(cases)),
             seed=self._rng.randrange(2**32),
-            design="sequential" if repeats is None else "fixed",
+            design="two looks" if repeats is None else "fixed",
         )
-        terms = FIRST_LOOK if level is None else LookTerms(level=level)
+        if gate or (against is not None and repeats is None):
+            plan = replace(plan, repeats=statistics.GATE_REPEATS, design="gate")
+        terms = statistics.FIRST_LOOK if level is None else LookTerms(level=level)
         drafts: dict[Arm, Draft | None] = {arms[0]: against, arms[1]: draft}
         finished: list[Trial] = []
         schedules: dict[str, Schedule] = {}
         for student in self._students:
-            schedule = schedule_for(plan, min_lift=None, level=terms.level)
+            schedule = Schedule(plan, terms=terms)
             schedules[student.name] = schedule
             while (turn := schedule.take()) is not None:
                 trials = {
-                    planned.arm: self._trial(student.name, planned, drafts[planned.arm], fresh=fresh)
-                    for planned in turn.trials()
+                    planned.arm: self._trial(student.name, planned, drafts[planned.arm]) for planned in turn.trials()
                 }
                 finished += trials.values()
                 schedule.ended(turn, trials)
@@ -111,15 +111,14 @@ class SimulatedMeasure:
         )
         return Measurement(evaluation=evaluation, trials=tuple(finished))
 
-    def _trial(self, student: str, planned: PlannedTrial, draft: Draft | None, *, fresh: bool) -> Trial:
+    def _trial(self, student: str, planned: PlannedTrial, draft: Draft | None) -> Trial:
         key = (student, planned.case.id, None if draft is None else draft.body, planned.repeat)
-        bought = None if fresh else self._bought.get(key)
+        bought = self._bought.get(key)
         if bought is None:
             self.trials += 1
             passed = self._rng.random() < self._rate(student, draft, planned.case)
             bought = (passed, f"answer {self.trials}")  # no two are copies of each other
-            if not fresh:
-                self._bought[key] = bought
+            self._bought[key] = bought
         passed, answer = bought
         return Trial(
             id="simulated",

@@ -84,7 +84,7 @@ class Loop:
 
     @property
     def claims(self) -> bool:
-        """Something good is said of the skill: it helps, on cases like these or on these, or it is cheaper."""
+        """Something good is said of the skill: it helps, on new cases or on these, or it is cheaper."""
         return any(student.verdict in ("helps", "cheaper") for student in self.proof.students)
 
 

@@ -19,6 +19,7 @@ import anyio
 import anyio.abc
 import h11
 
+from upskill import disk
 from upskill.agents.engine_bridge import RequestRefused
 from upskill.agents.streams import Dialect, failure, pulse, stream
 
@@ -69,7 +70,7 @@ class SocketFolder:
         short: Path = self.path
         if sys.platform == "linux":
             # A socket's address has at most 108 bytes, and run folders are deep.
-            self._handle = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._handle = disk.folder_descriptor(self._folder)
             short = Path(f"/proc/self/fd/{self._handle}/{self.path.name}")
         return await anyio.create_unix_listener(short, mode=0o666)
 
@@ -78,9 +79,7 @@ class SocketFolder:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
-        self.path.unlink(missing_ok=True)
-        with suppress(OSError):
-            self._folder.rmdir()
+        disk.remove_folder(self._folder)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
-"""Show on this machine whether a coding agent can be measured: two trials with a scripted model, by the real parts.
+"""Show on this machine whether a coding agent can be measured: a trial with a scripted model, by the real parts.
 
-In the first the model loads a skill, runs a command and finishes. In the second it runs the escape attempts. Both go
-through the engine, the metered client, the bridge, the relay and the sandbox, as every trial does. Sends nothing.
+The model loads a skill, runs a command that also tries to get out of the sandbox, and finishes. All of it goes through
+the engine, the metered client, the bridge, the relay and the sandbox, as every trial does. Sends nothing. Whether
+results can be forged from inside is tried by the tests, with the versions that upskill knows.
 """
 
 import json
@@ -9,39 +10,29 @@ import platform
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from upskill.agents.escape_attempts import (
-    RESULT,
-    AttemptResult,
-    Forgery,
-    Surroundings,
-    command,
-    events_tried,
-    judge,
-    read_attempts,
-    waiting,
-)
+from upskill import disk
 from upskill.agents.harness import AgentAdapter, CodingAgent, Launch, ToolRequest, find_agent
 from upskill.core import checks
 from upskill.core.models import CallPolicy, MeteredClient, resolve_model
-from upskill.core.nouns import Arm, Case, Check, Errored, Files, Scored, Skill, Student, Trial, TrialPlan, Turn
+from upskill.core.nouns import Arm, Case, Check, Errored, Files, Skill, Student, Trial, TrialPlan, Turn
 from upskill.core.progress import SILENT, Progress
 from upskill.core.skills.skills import read_contents, read_skill
 from upskill.core.trials.engine import run_trials
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.trial_run import AgentProgram, AgentSetup, TrialLimits, TrialRun
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, EngineError, UsageError
-from upskill.report.console import print_table
-from upskill.sandbox import Backend, Sandbox, SandboxFacts, SandboxSpec, open_sandbox, require_sandbox
+from upskill.report.console import show_probes
+from upskill.sandbox import WORKSPACE, Backend, Sandbox, SandboxFacts, SandboxSpec, open_sandbox, require_sandbox
+from upskill.sandbox.probes import Bait
+from upskill.sandbox.profile import INIT_PROGRAM
 from upskill.terminal.display import StepProgress
 from upskill.terminal.output import console as make_console
 from upskill.terminal.output import print_json
@@ -50,6 +41,16 @@ SCHEMA = "upskill.doctor/1"
 
 MOST_FILES = 8
 """So many files outside of the workspace are named; the rest are counted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptResult:
+    """What came of one attempt, from inside an agent, to get out."""
+
+    name: str
+    what: str
+    held: bool
+    saw: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,15 +110,8 @@ def report_agent(harness: str, agent_bin: Path | None, *, backend: Backend, as_j
 
 def show_agent(found: AgentDiagnosis, facts: SandboxFacts, *, console: Console) -> None:
     """Which agent it is, a row per attempt, what it did, and ok or not."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("a program in the agent tried to", overflow="fold", ratio=5)
-    table.add_column("", no_wrap=True)
-    table.add_column("seen", overflow="fold", ratio=3)
-    for number, one in enumerate(found.attempts, 1):
-        state = Text("held", style="green") if one.held else Text("BROKE", style="bold red")
-        table.add_row(Text(str(number)), Text(one.what), state, Text(one.saw))
-    print_table(table, console)
+    probes = [(number, one.what, one.held, one.saw) for number, one in enumerate(found.attempts, 1)]
+    show_probes("a program in the agent tried to", probes, console)
     console.print()
     for line in agent_lines(found, facts):
         console.print(Text(line))
@@ -138,7 +132,7 @@ def agent_lines(found: AgentDiagnosis, facts: SandboxFacts) -> list[str]:
         f"time      {found.seconds:.1f} s",
     ]
     held = sum(one.held for one in found.attempts)
-    lines.append(f"{held} of {len(found.attempts)} attempts to get out or to forge a result held")
+    lines.append(f"{held} of {len(found.attempts)} attempts to get out held")
     lines += [f"problem: {problem}" for problem in found.problems]
     lines.append(f"{found.harness} {found.version}: {'ok' if found.ok else 'not ok'}")
     return lines
@@ -198,10 +192,7 @@ SKILL = f"---\nname: {NAME}\ndescription: {DESCRIPTION}\n---\n\n# The doctor's c
 FILE = "hello.txt"
 NEVER_SAID = "the-answer-that-no-model-gives"
 SECONDS = 180
-"""For one trial. The slowest agent needs ten on an idle machine."""
-
-WAITS = 3
-ESCAPE_TURNS = WAITS + 2
+"""The slowest agent needs ten on an idle machine."""
 
 OpenSandbox = Callable[[SandboxSpec], Sandbox]
 
@@ -249,112 +240,102 @@ def require_fit_agent(
 def examine_agent(
     adapter: AgentAdapter, program: AgentProgram, *, progress: Progress = SILENT, open_one: OpenSandbox = open_sandbox
 ) -> AgentDiagnosis:
-    """Run both trials. Raises `SandboxUnavailable` where there is no sandbox to run them in."""
-    from upskill.agents.bridge import PORT
-
+    """Run the trial. Raises `SandboxUnavailable` where there is no sandbox to run it in."""
     began = time.monotonic()
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="upskill-doctor-"))).resolve()
-        check = _Check(adapter, program, folder)
-        work, work_faults = _one(check.run(check.work_moves(), prompt=_prompt("Do"), open_one=open_one))
-        progress.step("trials run", 1, 2)
-        forgery = _forgery(_prompt("Try"), other_model=check.other_model())
-        around = stack.enter_context(Surroundings(open_one=open_one, bridge=("127.0.0.1", PORT)))
-        escape, escape_faults = _one(
-            check.run(
-                check.escape_moves(around.python),
-                prompt=forgery.prompt,
-                open_one=partial(_opened_with, around, forgery),
-                forgery=forgery,
-            )
-        )
-        progress.step("trials run", 2, 2)
-        reported = read_attempts(b"" if escape is None else escape.files.get(RESULT, b""))
-        attempts: tuple[AttemptResult, ...] = ()
-        faults = [*work_faults, *escape_faults]
-        if reported is None:
-            faults.append("the escape attempts did not run to their end")
-        else:
-            attempts = judge(reported, elsewhere=_seen(escape, around.seen_on_the_host(), check.last_words))
-    use = None if work is None else work.skill_use
+    with TemporaryDirectory(prefix="upskill-doctor-") as folder, Bait() as bait:
+        check = AgentCheck(adapter, program, Path(folder).resolve())
+        # A prompt that no other text holds: the bridge tells the agent's requests from others by it.
+        prompt = f"Do the doctor's check number {secrets.token_hex(8)}, and then say that it is done."
+        trial = check.run(check.moves(), prompt=prompt, open_one=partial(_open_with_probe, open_one, bait))
+        attempts, left = _judged(trial.files.get(REPORT, b""), bait)
+    progress.step("trials run", 1, 1)
+    faults = [trial.outcome.message] if isinstance(trial.outcome, Errored) else []
+    if not attempts:
+        faults.append("the attempts to get out did not run to their end")
+    use = trial.skill_use
     return AgentDiagnosis(
         harness=adapter.name,
         path=str(program.path),
         version=program.version,
         known=program.version in adapter.known_versions,
-        requests=0 if work is None else work.calls,
+        requests=trial.calls,
         listed=use is not None and use.listed,
         loaded_turn=None if use is None else use.turn,
-        wrote_file=work is not None and work.files.get(FILE, b"").strip() == b"hello",
-        finished=work is not None and work.answer.strip() == check.last_words,
-        outside=() if work is None else work.outside,
-        home_files=() if reported is None else check.own_files(reported.outside),
+        wrote_file=trial.files.get(FILE, b"").strip() == b"hello",
+        finished=trial.answer.strip() == check.last_words,
+        outside=trial.outside,
+        home_files=check.own_files(left),
         attempts=attempts,
         seconds=time.monotonic() - began,
         faults=tuple(faults),
     )
 
 
-def _opened_with(around: Surroundings, forgery: Forgery, spec: SandboxSpec) -> Sandbox:
-    return around.open(spec, forgery)
+PROBE = "/tmp/doctor-probe"
+REPORT = "doctor-probe.json"
+"""In the workspace."""
+WHAT = {
+    "home": "read a key of the host, its home and /etc/shadow",
+    "files": "write into a folder of the host, change the skill and the agent's program",
+    "network": "reach the network and the host's sockets",
+}
+_PROGRAM = """
+import json, os, socket
+through = {"home": [], "files": [], "network": []}
+def tried(name, what, attempt):
+    try:
+        attempt()
+        through[name].append(what)
+    except OSError:
+        pass
+def change(path):
+    open(path + "/doctor" if os.path.isdir(path) else path, "ab").close()
+for path in plan["read"]:
+    tried("home", path, lambda: os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(1))
+tried("files", plan["folder"], lambda: change(plan["folder"]))
+for path in plan["read_only"]:
+    tried("files", path, lambda: change(path) if os.path.exists(path) else None)
+for address in plan["addresses"]:
+    tried("network", ":".join(map(str, address)), lambda: socket.create_connection(tuple(address), 3).close())
+tried("network", "an abstract socket", lambda: socket.socket(socket.AF_UNIX).connect("\\0" + plan["name"]))
+left = [os.path.join(at, name) for top in ("/home", "/tmp") for at, _, names in os.walk(top) for name in names]
+open(report, "w").write(json.dumps({"through": through, "left": sorted(left)[:500]}))
+"""
+"""A change of what is not there is reported too: it proves nothing."""
 
 
-def _prompt(verb: str) -> str:
-    """A prompt that no other text holds: the bridge tells the agent's requests from others by it."""
-    return f"{verb} the doctor's check number {secrets.token_hex(8)}, and then say that it is done."
+def _open_with_probe(open_one: OpenSandbox, bait: Bait, spec: SandboxSpec) -> Sandbox:
+    """The agent's sandbox, with what tries to get out of it."""
+    sandbox = open_one(spec)
+    plan = {
+        "read": [*map(str, (bait.key, bait.victim / "secret", Path.home() / ".ssh")), "/etc/shadow"],
+        "folder": str(bait.victim),
+        "read_only": [*spec.read_only, *(mount.target for mount in spec.mounts), INIT_PROGRAM],
+        "addresses": [("127.0.0.1", bait.port), ("192.0.2.1", 443)],
+        "name": bait.abstract_name[1:],
+    }
+    code = f"plan = {plan!r}\nreport = {f'{WORKSPACE}/{REPORT}'!r}\n{_PROGRAM}"
+    sandbox.put({PROBE: f"exec {sandbox.python} -I -B - <<'END'\n{code}END\n".encode()})
+    return sandbox
 
 
-def _forgery(prompt: str, *, other_model: str) -> Forgery:
-    answer = f"forged-{secrets.token_hex(8)}"
-    events = (
-        {"type": "item.completed", "item": {"id": "item_9", "type": "agent_message", "text": answer}},
-        {"type": "result", "subtype": "success", "is_error": False, "result": answer, "num_turns": 1},
-        {"type": "text", "part": {"type": "text", "text": answer}},
-    )
-    return Forgery(
-        prompt=prompt,
-        skill_line=LINE,
-        request=f"asked-by-a-program-{secrets.token_hex(8)}",
-        answer=answer,
-        other_model=other_model,
-        other_answer=OTHER_ANSWER,
-        events=tuple(json.dumps(event) for event in events),
-    )
-
-
-OTHER_ANSWER = "answered-by-another-model"
-
-
-def _one(recorded: Sequence[Trial]) -> tuple[Trial | None, list[str]]:
-    """The trial that was recorded, and what is wrong with it as a whole."""
-    if not recorded:
-        return None, ["the engine recorded no trial"]
-    trial = recorded[-1]
-    if isinstance(trial.outcome, Errored) and trial.outcome.fault == "cancelled":
-        raise KeyboardInterrupt  # whoever stopped it learns nothing about the agent
-    return trial, [trial.outcome.message] if isinstance(trial.outcome, Errored) else []
-
-
-def _seen(trial: Trial | None, host: Mapping[str, list[str]], last_words: str) -> dict[str, list[str]]:
-    """What shows on the host and in the trial that was recorded, by the attempt it is held against."""
-    seen = {name: list(lines) for name, lines in host.items()}
-    if trial is None:
-        return seen
-    if trial.answer.strip() != last_words:
-        seen.setdefault("forged_requests", []).append(f"the answer became {trial.answer[:80]!r}")
-        seen.setdefault("forged_events", []).append(f"the answer became {trial.answer[:80]!r}")
-    if trial.skill_use is not None and trial.skill_use.loaded:
-        seen.setdefault("forged_requests", []).append("the skill counts as loaded")
-    if trial.turns != ESCAPE_TURNS:
-        counted = f"{trial.turns} turns are counted instead of {ESCAPE_TURNS}"
-        seen.setdefault("forged_requests", []).append(counted)
-    if trial.calls <= trial.turns:
-        seen.setdefault("forged_requests", []).append("its requests are on nobody's bill")
-    if not events_tried(trial.files):
-        seen.setdefault("forged_events", []).append("could not be tried: no output was found")
-    if not isinstance(trial.outcome, Scored) or trial.outcome.passed:
-        seen.setdefault("forged_score", []).append("the answer was not graded as failed")
-    return seen
+def _judged(reported: bytes, bait: Bait) -> tuple[tuple[AttemptResult, ...], tuple[str, ...]]:
+    """What came of each attempt, as it shows inside and on the host, and the files that the agent left; nothing where
+    the report cannot be read."""
+    try:
+        value = json.loads(reported)
+        through = {name: [str(line) for line in value["through"][name]] for name in WHAT}
+        left = tuple(str(path) for path in value["left"] if path != PROBE)
+    except (ValueError, LookupError, TypeError):
+        return (), ()
+    if bait.was_called():
+        through["network"].append("a listener of the host was called")
+    if (names := bait.victims()) != ["secret"]:
+        through["files"].append(f"in a folder of the host: {', '.join(names)}")
+    return tuple(
+        AttemptResult(name=name, what=what, held=not seen, saw="; ".join(seen)[:500] or "nothing got through")
+        for (name, what), seen in zip(WHAT.items(), through.values(), strict=True)
+    ), left
 
 
 @dataclass(slots=True)
@@ -375,7 +356,7 @@ Move = tuple[str | None, ToolRequest | None]
 """What the model says, and the tool that it calls; no tool ends the trial."""
 
 
-class _Check:
+class AgentCheck:
     """One agent, a skill to load, and scripts for its model."""
 
     def __init__(self, adapter: AgentAdapter, program: AgentProgram, folder: Path) -> None:
@@ -385,18 +366,14 @@ class _Check:
         self.last_words = f"It is done: {secrets.token_hex(8)}."
         home = folder / NAME
         home.mkdir()
-        (home / "SKILL.md").write_text(SKILL, encoding="utf-8")
+        disk.write_new(home / "SKILL.md", SKILL)
         self._skill: Skill = read_skill(home)
         self._contents: Mapping[str, Files] = {self._skill.digest: read_contents(home, self._skill)}
 
-    def work_moves(self) -> list[Move]:
-        """Load the skill, run a command that writes a file, finish."""
-        return [(None, self._adapter.load(NAME)), (None, self._adapter.shell(f"echo hello > {FILE}")), (None, None)]
-
-    def escape_moves(self, python: str) -> list[Move]:
-        """Run the escape attempts, wait for their end, finish."""
-        lines = (command(python), *[waiting()] * WAITS)
-        return [*((None, self._adapter.shell(line)) for line in lines), (None, None)]
+    def moves(self) -> list[Move]:
+        """Load the skill, run a command that writes a file and tries to get out, finish."""
+        shell = self._adapter.shell(f"echo hello > {FILE}; sh {PROBE}")
+        return [(None, self._adapter.load(NAME)), (None, shell), (None, None)]
 
     def own_files(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Those that the agent wrote by itself: without the skill, and without the configuration that it was given."""
@@ -404,32 +381,23 @@ class _Check:
         skills = f"{self._adapter.skills_folder}/"
         return tuple(path for path in paths if path not in given and not path.startswith(skills))
 
-    def other_model(self) -> str:
-        """The name of a model that exists and that nobody inside may ask for."""
-        path = self._write("other", [{"replies": [{"text": OTHER_ANSWER}]}])
-        return f"inspect/scripted/{path}"
-
-    def _write(self, name: str, rules: Sequence[Mapping[str, object]]) -> Path:
+    def script(self, name: str, rules: Sequence[Mapping[str, object]]) -> Path:
+        """A scripted model that answers by these rules."""
         path = self._folder / f"{name}.json"
-        path.write_text(json.dumps({"rules": rules}), encoding="utf-8")
+        disk.write(path, json.dumps({"rules": rules}))
         return path
 
-    def _script(self, moves: Sequence[Move], forgery: Forgery | None) -> str:
-        rules: list[dict[str, object]] = []
-        if forgery is not None:
-            rules.append({"when": forgery.request, "replies": [{"text": forgery.answer}]})
-        for turn, (text, tool) in enumerate(moves, 1):
-            reply: dict[str, object] = {"text": text or ("" if tool else self.last_words)}
-            if tool is not None:
-                reply |= {"tool": tool.tool, "arguments": tool.arguments}
-            rules.append({"turn": turn, "replies": [reply]})
-        return f"scripted/{self._write('script', rules)}"
-
     def run(
-        self, moves: Sequence[Move], *, prompt: str, open_one: OpenSandbox, forgery: Forgery | None = None
-    ) -> list[Trial]:
-        """One trial of the agent, with the skill offered."""
-        endpoint = resolve_model(self._script(moves, forgery))
+        self,
+        moves: Sequence[Move],
+        *,
+        prompt: str,
+        open_one: OpenSandbox,
+        others: Sequence[Mapping[str, object]] = (),
+    ) -> Trial:
+        """One trial of the agent, with the skill offered. `others` are rules for requests that are not the agent's."""
+        rules = [*others, *(self._rule(turn, text, tool) for turn, (text, tool) in enumerate(moves, 1))]
+        endpoint = resolve_model(f"scripted/{self.script('script', rules)}")
         student = Student(name="script", model=endpoint.model)
         case = Case(id="doctor", prompt=prompt, checks=(Check(kind="contains", spec=NEVER_SAID),))
         plan = TrialPlan(cases=(case,), students=(student,), arms=("offered",), repeats=1, harness=self._adapter.name)
@@ -454,4 +422,13 @@ class _Check:
                 open_sandbox=open_one,
             )
         )
-        return recorded
+        if not recorded:
+            raise EngineError("the engine recorded no trial")
+        if isinstance(recorded[-1].outcome, Errored) and recorded[-1].outcome.fault == "cancelled":
+            raise KeyboardInterrupt  # whoever stopped it learns nothing about the agent
+        return recorded[-1]
+
+    def _rule(self, turn: int, text: str | None, tool: ToolRequest | None) -> dict[str, object]:
+        said: dict[str, object] = {"text": text or ("" if tool else self.last_words)}
+        called = {} if tool is None else {"tool": tool.tool, "arguments": tool.arguments}
+        return {"turn": turn, "replies": [{**said, **called}]}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
+from upskill import disk
 from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, version_of
 from upskill.agents.streams import listed_skills, objects_in, skills_used, texts_in
 from upskill.core.nouns import Files
@@ -64,7 +65,7 @@ class QwenCode:
         """A folder of scripts, and the Node that is installed."""
         package = found.resolve().parent
         try:
-            version = str(json.loads((package / "package.json").read_text(encoding="utf-8"))["version"])
+            version = str(json.loads(disk.read(package / "package.json"))["version"])
         except (OSError, ValueError, KeyError, TypeError):
             raise UsageError(
                 f"{found}: there is no package of Qwen Code behind it",

@@ -7,7 +7,6 @@ list the skill has measured nothing; a model that ran out of turns, tokens or ti
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.resources import files
 from typing import Any, Literal
 
 import anyio
@@ -17,6 +16,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolInfo
 from inspect_ai.util import suspend_working_limit
 
+from upskill import disk
 from upskill.agents.bridge import BASE_URL, PORT, ModelBridge, SocketFolder
 from upskill.agents.engine_bridge import EngineBridge
 from upskill.agents.harness import AgentAdapter, Launch
@@ -67,7 +67,7 @@ class AgentRuns:
         self.folder = run.engine_data.resolve()
         self.sandboxes = OpenSandboxes(run.open_sandbox)
         self.threads = Threads(run.client.policy.concurrency)
-        self.relay = files("upskill.agents").joinpath("relay.py").read_bytes()
+        self.relay = disk.packaged("upskill.agents", "relay.py").encode()
 
     def close(self) -> None:
         """Close every sandbox that is still open."""

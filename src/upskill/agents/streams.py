@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_never
 
+from upskill import disk
 from upskill.errors import UsageError
 
 
@@ -207,8 +208,7 @@ def native_program(found: Path, *, beside: Sequence[str], install: str) -> Path:
 
 def _is_native(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
-            return file.read(len(_ELF)) == _ELF
+        return disk.beginning(disk.named(path), len(_ELF)) == _ELF
     except OSError:
         return False
 

@@ -4,6 +4,7 @@ import json
 import math
 from pathlib import Path
 
+from upskill import disk
 from upskill.core.nouns.case import Json
 
 MOST_JSON_BYTES = 50_000_000
@@ -13,8 +14,7 @@ MOST_JSON_DEPTH = 100
 def read_json(path: Path) -> Json:
     """JSON from a file. Whatever is wrong with it is a `ValueError` with a sentence."""
     try:
-        with path.open("rb") as file:
-            return parse_json(file.read(MOST_JSON_BYTES + 1))
+        return parse_json(disk.beginning(path, MOST_JSON_BYTES + 1))
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror})") from None
 
@@ -37,11 +37,20 @@ def parse_json(data: bytes) -> Json:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON: {error.msg} at line {error.lineno}") from None
+        raise ValueError(f"it is not JSON: {_slip(error)}") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     _require_shallow(value)
     return value
+
+
+def _slip(error: json.JSONDecodeError) -> str:
+    """What is wrong, and where. A comma before a closing bracket is shown where it stands, not where reading ended."""
+    what, text, comma = error.msg, error.doc, error.doc.rfind(",", 0, error.pos + 1)
+    after = text[comma + 1 : comma + 1_000].lstrip()
+    if comma >= 0 and after[:1] in ("]", "}") and not text[comma + 1 : error.pos].strip():
+        what, error = f"remove the comma before the {after[0]}", json.JSONDecodeError("", text, comma)
+    return f"{what.removesuffix(' at')} at line {error.lineno}, column {error.colno}"
 
 
 def _refuse_constant(name: str) -> None:

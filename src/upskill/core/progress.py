@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from upskill.core.models import MeteredClient
     from upskill.core.nouns import Skill, Trial, TrialPlan
-    from upskill.core.statistics import Decision, DroppedPair, Pair
+    from upskill.core.statistics import DroppedPair, Pair
 
 
 class Progress:
@@ -78,8 +78,8 @@ class RunProgress(Progress):
     def trial_finished(self, trial: "Trial") -> None:
         """A trial ended and is on disk."""
 
-    def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, decision: "Decision | None") -> None:
-        """A pair counts, in planned order; `decision` with the pair that ended the student's schedule."""
+    def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, over: bool) -> None:
+        """Both answers of a pair ended; `over`: the student is asked nothing more."""
 
     def generate_planned(self, lines: Sequence[str]) -> None:
         """A `generate` was checked and nothing was spent yet. `lines` tell a person who is asked and what it takes."""

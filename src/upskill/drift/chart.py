@@ -5,10 +5,12 @@ Arithmetic only: knows neither files nor models nor dates.
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from statistics import NormalDist, fmean, pvariance
+from typing import NamedTuple
 
 from upskill.core.nouns import Interval
 
@@ -20,7 +22,9 @@ NIGHTLY = 20
 SLACK = 0.10
 """What is taken off every answer, half of the fall that the chart looks for: without a fall the sum goes down."""
 NIGHT_NOISE = 0.03
-"""By how much all answers of one night are better or worse together; a standard deviation."""
+"""By how much all answers of one night are better or worse together, if nothing else is known; a standard deviation."""
+NIGHT_NOISES = {NIGHT_NOISE: 0.7, 0.05: 0.15, 0.08: 0.1, 0.12: 0.05}
+"""What it may be, and how likely that is before a night was seen."""
 YEAR = 365
 FALSE_ALARMS = 0.02
 """The share of years without a change that the limit lets end in an alarm; less than the 5% that are
@@ -39,7 +43,7 @@ _MOST_WEIGHT = 1e4
 _TINY = 1e-3
 _MOST_NIGHTS = 4
 """Different nights that are simulated: where cases do not divide by the answers of a night, there are many alike."""
-_NOISE = ((-math.sqrt(3) * NIGHT_NOISE, 1 / 6), (0.0, 2 / 3), (math.sqrt(3) * NIGHT_NOISE, 1 / 6))
+_NOISE = ((-math.sqrt(3), 1 / 6), (0.0, 2 / 3), (math.sqrt(3), 1 / 6))
 """Worse and better nights, and how likely each is: the normal distribution at the three points of Gauss and Hermite."""
 _YEARS_ALIKE = 4
 """Simulated years that share their true rates: to work these out takes longer than the years."""
@@ -47,7 +51,7 @@ _YEARS_ALIKE = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseCount:
-    """Answers of one case, and those of them that passed."""
+    """Answers of one case, or of one night, and those of them that passed."""
 
     passed: int
     answers: int
@@ -65,8 +69,17 @@ class Expected:
     """The rate of all cases together."""
     weight: float
     """How many answers of a case the rate of all cases is worth."""
-    nights: int
-    """On how many nights the history was bought: what one night adds to all of its answers averages out."""
+    nights: tuple[CaseCount, ...]
+    """The nights on which the history was bought: what one adds to all of its answers averages out."""
+
+    @property
+    def contrasts(self) -> "Iterator[Contrast]":
+        """How the nights of the history differ; each asked all cases equally often."""
+        shares = [night.passed / night.answers for night in self.nights]
+        for number, (night, share) in enumerate(zip(self.nights, shares, strict=True)):
+            if number:
+                difference = (share - fmean(shares[:number])) * math.sqrt(number / (number + 1))
+                yield Contrast(difference, _chance(self.rates) / night.answers)
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -85,7 +98,40 @@ class Expected:
         ]
 
 
-def expect(history: Sequence[CaseCount], *, nights: int) -> Expected:
+class Contrast(NamedTuple):
+    """A difference between nights, scaled to the variance of a single night."""
+
+    difference: float
+    chance: float
+    """The variance that chance alone gives it."""
+
+
+def contrasts_of(nights: Iterable[Sequence[tuple[float, bool]]]) -> Iterator[Contrast]:
+    """How each two nights that follow one another differ in what passed beyond what was expected."""
+    surplus = [
+        (fmean(passed - rate for rate, passed in night), _chance([rate for rate, _ in night]) / len(night))
+        for night in nights
+    ]
+    for (one, chance), (other, more) in zip(surplus[::2], surplus[1::2], strict=False):
+        yield Contrast((one - other) / math.sqrt(2), (chance + more) / 2)
+
+
+def _chance(rates: Sequence[float]) -> float:
+    return fmean(rate * (1 - rate) for rate in rates)
+
+
+def night_noise(contrasts: Iterable[Contrast]) -> float:
+    """What all answers of a night have in common, as these nights show it: the most likely of `NIGHT_NOISES`."""
+    known = list(contrasts)
+
+    def likelihood(noise: float) -> float:
+        terms = [(one.difference**2, one.chance + noise * noise) for one in known]
+        return math.log(NIGHT_NOISES[noise]) - math.fsum(math.log(v) + square / v for square, v in terms) / 2
+
+    return max(NIGHT_NOISES, key=likelihood)
+
+
+def expect(history: Sequence[CaseCount], *, nights: Sequence[CaseCount]) -> Expected:
     """The expected rates of the cases: `mean + B (own − mean)`, where B is how much of the spread is not chance."""
     shares = [case.passed / case.answers for case in history]
     answers = fmean(case.answers for case in history)
@@ -96,7 +142,7 @@ def expect(history: Sequence[CaseCount], *, nights: int) -> Expected:
     # A rate of 0 or 1 would leave no doubt: half an answer on each side is put beside the whole history.
     total = sum(case.answers for case in history)
     centre = (sum(case.passed for case in history) + 0.5) / (total + 1)
-    return Expected(cases=tuple(history), centre=centre, weight=weight, nights=nights)
+    return Expected(cases=tuple(history), centre=centre, weight=weight, nights=tuple(nights))
 
 
 def rotation(cases: int, *, first: int, answers: int = NIGHTLY) -> list[tuple[int, int]]:
@@ -114,21 +160,22 @@ def raise_a_night(fall: float) -> float:
     return NIGHTLY * (fall - SLACK)
 
 
-def alarm_limit(expected: Expected, *, seed: str, years: int = YEARS) -> float:
-    """The level that a year without a change exceeds in `FALSE_ALARMS` of all years.
+@cache
+def alarm_limit(expected: Expected, *, seed: str, noise: float = NIGHT_NOISE, years: int = YEARS) -> float:
+    """The level that a year without a change exceeds in `FALSE_ALARMS` of all years, with nights of so much `noise`.
 
     The simulated years have true rates of their own, drawn from what the history leaves open, and a history that lay
     above or below them by what its nights had in common.
     """
     rng = random.Random(seed)
     groups = range(max(1, years // _YEARS_ALIKE))
-    highest = sorted(one for _ in groups for one in _highest_of_years(expected, rng, years=_YEARS_ALIKE))
+    highest = sorted(one for _ in groups for one in _highest_of_years(expected, rng, noise, years=_YEARS_ALIKE))
     return highest[math.ceil((1 - FALSE_ALARMS) * len(highest))]
 
 
-def _highest_of_years(expected: Expected, rng: random.Random, *, years: int) -> Iterator[float]:
-    """The highest level of each of some years with the same true rates."""
-    luck = rng.gauss(0, NIGHT_NOISE / math.sqrt(expected.nights))
+def _highest_of_years(expected: Expected, rng: random.Random, noise: float, *, years: int) -> Iterator[float]:
+    """The highest level of each of some years with the same true rates and the same noise of nights."""
+    luck = rng.gauss(0, noise / math.sqrt(len(expected.nights)))
     rates, true = expected.rates, [rate + luck for rate in expected.drawn(rng)]
     cases = len(rates)
     nights = [
@@ -138,7 +185,7 @@ def _highest_of_years(expected: Expected, rng: random.Random, *, years: int) -> 
     drawn: list[list[float]] = []
     for asked in nights:
         level = math.fsum(rates[place] for place in asked) - SLACK * NIGHTLY
-        chances = _chances([true[place] for place in asked])
+        chances = _chances([true[place] for place in asked], noise)
         steps = [level - passed for passed in range(NIGHTLY + 1)]
         drawn.append(rng.choices(steps, cum_weights=list(accumulate(chances)), k=years * (YEAR // len(nights) + 1)))
     walk = [step for steps in zip(*drawn, strict=True) for step in steps]
@@ -153,13 +200,13 @@ def _highest_of_years(expected: Expected, rng: random.Random, *, years: int) -> 
         yield highest
 
 
-def _chances(rates: Sequence[float]) -> list[float]:
+def _chances(rates: Sequence[float], noise: float) -> list[float]:
     """How likely each number of passing answers is in a night, over the nights that are better and worse than usual."""
     total = [0.0] * (len(rates) + 1)
-    for noise, weight in _NOISE:
+    for sign, weight in _NOISE:
         chances = [weight]
         for rate in rates:
-            p = min(1.0, max(0.0, rate + noise))
+            p = min(1.0, max(0.0, rate + sign * noise))
             q = 1 - p
             chances = [q * one + p * other for one, other in zip([*chances, 0.0], [0.0, *chances], strict=True)]
         total = [one + other for one, other in zip(total, chances, strict=True)]
@@ -181,16 +228,16 @@ class Change:
         return self.now - self.before
 
 
-def change_between(before: Sequence[CaseCount], now: Sequence[CaseCount], *, nights: int) -> Change:
+def change_between(before: Sequence[CaseCount], now: Sequence[CaseCount], *, nights: int, noise: float) -> Change:
     """The difference of the mean rates of the same cases, with its interval by Newcombe's method.
 
-    `nights` are those of the history; what is asked now is asked in one.
+    `nights` are those of the history, whose answers have so much `noise` in common; what is asked now is asked in one.
     """
     z = NormalDist().inv_cdf(0.975)
     (old, old_low, old_high), (new, new_low, new_high) = _rate(before, z), _rate(now, z)
-    noise = z * NIGHT_NOISE * math.sqrt(1 + 1 / nights)
-    low = new - old - math.hypot(new - new_low, old_high - old, noise)
-    high = new - old + math.hypot(new_high - new, old - old_low, noise)
+    shared = z * noise * math.sqrt(1 + 1 / nights)
+    low = new - old - math.hypot(new - new_low, old_high - old, shared)
+    high = new - old + math.hypot(new_high - new, old - old_low, shared)
     return Change(before=old, now=new, interval=Interval(low=max(-1.0, low), high=min(1.0, high)))
 
 

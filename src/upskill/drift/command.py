@@ -68,6 +68,7 @@ def command(
     from upskill.drift import words
     from upskill.drift.watch import DriftOrder, watch_skill
     from upskill.evaluation.estimate import client_for
+    from upskill.evaluation.prepare import students_named
 
     if sum((start, acknowledge, new_model is not None)) > 1:
         raise UsageError("--start, --acknowledge and --new-model do different things", hint="type one of them")
@@ -80,12 +81,10 @@ def command(
     chosen = options.resolved(settings)
     if new_model is not None:
         return _replace(skills, new_model, chosen, case_file, answers, yes=yes, as_json=as_json, file=file)
-    if not chosen.values.models:
-        raise UsageError("no model was named", hint="add -m NAME, for example -m haiku")
     orders = [
         DriftOrder(skill=skill, model=model, case_file=case_file, answers=answers, at_once=at_once)
         for skill in skills
-        for model in dict.fromkeys(chosen.values.models)
+        for model in students_named(chosen.values)
     ]
     if dry_run:
         return _show_prices(orders, chosen, as_json=as_json)

@@ -33,9 +33,9 @@ def need_of(verdict: Verdict | None, lift: Lift | None) -> Need:
         return "still helps"
     if verdict == "hurts":
         return "hurts now"
-    if verdict == "invalid" or lift is None or lift.cases_like_these is None:
+    if verdict == "invalid" or lift is None or lift.about == "these cases":
         return "undecided"
-    return "no longer needed" if lift.cases_like_these.high < MARGIN else "undecided"
+    return "no longer needed" if lift.interval.high < MARGIN else "undecided"
 
 
 def need_after(evaluation: Evaluation) -> Need:

@@ -4,22 +4,38 @@ The answers themselves lie in a run folder. A file may come from somebody else: 
 contradicts itself is refused.
 """
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import JsonValue, TypeAdapter
 
+from upskill import disk
 from upskill.core.nouns import Interval, Qualification, digest_of
 from upskill.core.nouns.text import count
 from upskill.core.runs.look_ledger import default_ledger_path
 from upskill.core.runs.records import keep_text, read_record, record_text
 from upskill.core.settings import Settings
-from upskill.drift.chart import NO_ANSWERS, CaseCount, Change, Expected, changed_for_good, expect
+from upskill.drift.chart import (
+    NIGHT_NOISE,
+    NO_ANSWERS,
+    CaseCount,
+    Change,
+    Expected,
+    alarm_limit,
+    changed_for_good,
+    contrasts_of,
+    expect,
+    night_noise,
+    raised,
+)
 from upskill.errors import EngineError
 
 STATE_FORMAT = "upskill.drift-watch/1"
@@ -46,14 +62,11 @@ class WatchedCase:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Night:
-    """The answers of one night by the ids of their cases, and where the chart stands after it."""
+    """The answers of one night by the ids of their cases."""
 
     date: str
     passed: tuple[str, ...]
     failed: tuple[str, ...]
-    expected: float
-    """Answers that pass if nothing changed."""
-    level: float
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -96,8 +109,9 @@ class Alarm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watch:
-    """One skill on one model, as it is watched."""
+    """One skill on one model, as it is watched. Its chart and its limit follow from its answers, and are not kept."""
 
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = {"allow_inf_nan": False}
     format: str = STATE_FORMAT
     skill: str
     student: str
@@ -113,9 +127,10 @@ class Watch:
     """Nights on which it is bought."""
     bought: tuple[str, ...] = ()
     """The dates on which a part of it was."""
+    bought_counts: tuple[CaseCount, ...] = ()
+    """What came of each of these nights."""
     mode: Mode | None = None
     """`None` while the history is not complete."""
-    limit: float | None = None
     served: str | None = None
     """What the server said of the model when the watch began."""
     run: str
@@ -139,7 +154,7 @@ class Watch:
     @property
     def expected(self) -> Expected:
         """What the complete history leads one to expect."""
-        return expect([case.skilled for case in self.cases], nights=max(1, len(self.bought)))
+        return expect([case.skilled for case in self.cases], nights=self.bought_counts)
 
     @property
     def rates(self) -> dict[str, float]:
@@ -147,6 +162,26 @@ class Watch:
         own = [one.skilled.passed / one.skilled.answers for one in self.cases]
         expected = self.expected.rates if self.mode == "rates" else own
         return {case.id: rate for case, rate in zip(self.cases, expected, strict=True)}
+
+    @property
+    def noise(self) -> float:
+        """What all answers of a night have in common, as the history and the nights before the last rise show it."""
+        quiet = self._answers[: len(self.counted) - len(self.since_rise)]
+        return night_noise([*self.expected.contrasts, *contrasts_of(quiet)])
+
+    @property
+    def _answers(self) -> list[list[tuple[float, bool]]]:
+        """The answers of the nights that count: the rate that was expected of each, and whether it passed."""
+        rates = self.rates if self.counted else {}
+        return [
+            [*((rates[one], True) for one in night.passed), *((rates[one], False) for one in night.failed)]
+            for night in self.counted
+        ]
+
+    def expected_of(self, night: Night) -> float:
+        """Answers of a night that pass if nothing changed."""
+        rates = self.rates
+        return math.fsum(rates[one] for one in night.asked)
 
     @property
     def changed_cases(self) -> tuple[str, ...]:
@@ -164,14 +199,36 @@ class Watch:
         return self.nights[self.watched_from :]
 
     @property
+    def levels(self) -> list[float]:
+        """Where the chart stood after each night that counts; at zero, case by case."""
+        answers = self._answers if self.mode == "rates" else [[] for _ in self.counted]
+        return [*accumulate(answers, raised, initial=0.0)][1:]
+
+    @property
     def level(self) -> float:
         """Where the chart stands."""
-        return self.counted[-1].level if self.counted else 0.0
+        return self.levels[-1] if self.counted else 0.0
+
+    @property
+    def limit(self) -> float | None:
+        """The level above which there is an alarm; `None` where there is no chart.
+
+        Higher where the chart passed it, and nights differ more than was known when the history was complete: what all
+        answers of a night have in common is no fall.
+        """
+        if self.mode != "rates":
+            return None
+        limit_for = partial(alarm_limit, self.expected, seed=self.run)
+        limit = limit_for(noise=replace(self, nights=self.nights[: self.watched_from]).noise)
+        for number, level in enumerate(self.levels, self.watched_from + 1):
+            if level > limit and (noise := replace(self, nights=self.nights[:number]).noise) > NIGHT_NOISE:
+                limit = max(limit, limit_for(noise=noise))
+        return limit
 
     @property
     def since_rise(self) -> tuple[Night, ...]:
         """The nights since the chart was last at zero: those of a change, if there is one."""
-        quiet = [nth for nth, night in enumerate(self.counted, 1) if night.level == 0]
+        quiet = [number for number, level in enumerate(self.levels, 1) if level == 0]
         return self.counted[max(quiet, default=0) :]
 
     def acknowledged(self) -> "Watch":
@@ -210,7 +267,7 @@ def _folder(settings: Settings) -> Path:
 def watches_of(settings: Settings, skill: str) -> list[Watch]:
     """The watches of a skill that have bought something, one for each model. Damaged files are skipped."""
     found = []
-    for path in sorted(_folder(settings).glob("*.json")):
+    for path in disk.plain_files(_folder(settings), "*.json"):
         with suppress(EngineError):
             watch = read_watch(path)
             if watch is not None and watch.skill == skill and watch.bought and not path.stem.endswith(".old"):
@@ -248,10 +305,16 @@ def _contradictions(watch: Watch) -> Iterator[str]:
     if not 1 <= watch.parts <= watch.answers <= MOST_CASES or len(watch.bought) > watch.parts:
         yield "its history has no such parts"
     arms = [one for case in watch.cases for one in (case.skilled, case.plain)]
-    if not all((watch.mode is not None) <= one.answers and 0 <= one.passed <= one.answers for one in arms):
-        yield "a case has no answers, or more that passed than there are"
-    if (watch.mode == "rates") != (watch.limit is not None) or (watch.mode is not None and not watch.bought):
-        yield "it has a chart without a limit or a history, or a limit without a chart"
+    least = int(watch.mode is not None)
+    if not all(least <= one.answers <= watch.answers and 0 <= one.passed <= one.answers for one in arms):
+        yield "a case has no answers, too many, or more that passed than there are"
+    nights = watch.bought_counts
+    if len(nights) != len(watch.bought) or not all(0 <= one.passed <= one.answers and one.answers for one in nights):
+        yield "its history has other nights than it was bought on"
+    if sum(one.answers for one in nights) != sum(case.skilled.answers for case in watch.cases):
+        yield "the nights of its history have other answers than its cases"
+    if not watch.bought if watch.mode is not None else watch.nights:
+        yield "it has a chart without a history"
     if not 0 <= watch.watched_from <= len(watch.nights) or any({*night.asked} - ids for night in watch.nights):
         yield "its nights count from one that was not, or ask for cases that are not watched"
     if watch.alarm is not None and not watch.counted:

@@ -4,7 +4,6 @@ Every answer is in a run folder before it counts, and the state is written after
 next one goes on where it was. Nothing is taken from the trial store: what is stored shows no drift.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from pydantic import JsonValue
 
 from upskill.core import checks
 from upskill.core.models import MeteredClient
-from upskill.core.nouns import Arm, Purchase, Scored, Trial, TrialPlan, harness_info
+from upskill.core.nouns import Arm, Case, Purchase, Scored, Trial, TrialPlan, harness_info
 from upskill.core.nouns.text import count, on_one_line, shortened
 from upskill.core.progress import CountedAnswers, PricedPlan, Progress
 from upskill.core.runs.run_folders import new_folder, only_one_in, run_folder_at
@@ -102,7 +101,7 @@ class Prepared:
     def prices(self) -> dict[str, Estimate]:
         """What it takes, by the prices of today: the history, a year of nights, and each alarm."""
         measured, answers = self.plan.measured, self.order.answers or ANSWERS
-        night = self._priced(measured, -(-NIGHTLY // len(self.cases)), turns=NIGHTLY)
+        night = self._priced_night(measured)
         return {
             "history": Estimate.total((self._priced(measured, answers), self._priced(self.against, BESIDE))),
             "a year of nights": Estimate.total([night] * YEAR),
@@ -114,8 +113,14 @@ class Prepared:
         """The prices, for a person."""
         return [f"{what}: {one.calls}; price {one.price}" for what, one in self.prices.items()]
 
-    def _priced(self, arm: Arm, repeats: int, *, turns: int | None = None) -> Estimate:
-        one, plan = self.evaluation.experiment, replace(self.plan, arms=(arm,), repeats=repeats, turn_cap=turns)
+    def _priced_night(self, arm: Arm) -> Estimate:
+        whole, rest = divmod(NIGHTLY, len(self.cases))
+        parts = [self._priced(arm, whole)] if whole else []
+        return Estimate.total([*parts, self._priced(arm, 1, cases=self.plan.cases[:rest])] if rest else parts)
+
+    def _priced(self, arm: Arm, repeats: int, *, cases: tuple[Case, ...] | None = None) -> Estimate:
+        one, plan = self.evaluation.experiment, replace(self.plan, arms=(arm,), repeats=repeats, design="fixed")
+        plan = plan if cases is None else replace(plan, cases=cases)
         pace = seconds_per_call(plan.students, plan.harness, Path(self.evaluation.settings.runs_dir))
         return estimate_plan(plan, one.requests, trial_limits=one.trial_limits, judge=one.judge, pace=pace)
 
@@ -361,7 +366,15 @@ class _Call:
             replace(one, skilled=given.get(one.id, NO_ANSWERS), plain=without.get(one.id, NO_ANSWERS))
             for one in watch.cases
         )
-        watch = replace(watch, bought=(*watch.bought, self._today), cases=cases)
+        per_night = watch.answers // watch.parts
+        nights = Counter((trial.repeat - 1) // per_night for trial in skilled)
+        passing = Counter((trial.repeat - 1) // per_night for trial in skilled if trial.passed)
+        watch = replace(
+            watch,
+            bought=(*watch.bought, self._today),
+            cases=cases,
+            bought_counts=tuple(CaseCount(passed=passing[nth], answers=nights[nth]) for nth in sorted(nights)),
+        )
         if len(watch.bought) < watch.parts:
             return self.result("history", watch)
         few = [one.id for one in cases if one.skilled.answers < FEWEST_ANSWERS or not one.plain.answers]
@@ -372,9 +385,7 @@ class _Call:
             )
         if copies:
             return self.result("history", replace(watch, mode="case by case"))
-        self._progress.step("simulating years without a change", 0, None)
-        limit = chart.alarm_limit(watch.expected, seed=watch.run)
-        return self.result("history", replace(watch, mode="rates", limit=limit))
+        return self.result("history", replace(watch, mode="rates"))
 
     def _night(self) -> DriftResult:
         """Ask the answers of a night, and move the chart."""
@@ -384,17 +395,14 @@ class _Call:
         asked = chart.rotation(len(watch.cases), first=len(watch.nights) * nightly, answers=nightly)
         turns = [(watch.cases[place].id, watch.answers + 1 + nth) for place, nth in asked]
         trials = self._ask("nights", turns, self._measured, f"night {len(watch.nights) + 1}")
-        rates = watch.rates
         night = Night(
             date=self._today,
             passed=tuple(trial.case_id for trial in trials if trial.passed),
             failed=tuple(trial.case_id for trial in trials if not trial.passed),
-            expected=math.fsum(rates[trial.case_id] for trial in trials),
-            level=chart.raised(watch.level, [(rates[one.case_id], one.passed) for one in trials]) if by_rate else 0.0,
         )
         watch = replace(watch, nights=(*watch.nights, night))
-        changed = () if by_rate else watch.changed_cases
-        if not changed and (watch.limit is None or night.level <= watch.limit):
+        changed, limit = () if by_rate else watch.changed_cases, watch.limit
+        if not changed and (limit is None or watch.level <= limit):
             return self.result("night", watch)
         # On disk before anything is asked: an alarm survives whatever ends its attribution.
         alarm = Alarm(cases=changed)
@@ -415,11 +423,11 @@ class _Call:
         return self.result("alarm", replace(watch, alarm=replace(alarm, attribution=found)))
 
     def _attribution(self, skilled: list[Trial], plain: list[Trial], alarm: Alarm) -> Attribution:
-        watch, nights = self._watch, max(1, len(self._watch.bought))
+        watch, nights, noise = self._watch, len(self._watch.bought), self._watch.noise
         cases = watch.doubtful
         now, now_plain = ([counts[one.id] for one in cases] for counts in (_by_case(skilled), _by_case(plain)))
-        given = chart.change_between([one.skilled for one in cases], now, nights=nights)
-        without = chart.change_between([one.plain for one in cases], now_plain, nights=min(nights, BESIDE))
+        given = chart.change_between([one.skilled for one in cases], now, nights=nights, noise=noise)
+        without = chart.change_between([one.plain for one in cases], now_plain, nights=min(nights, BESIDE), noise=noise)
         pairing = pair_trials([*skilled, *plain], arm=self._measured, against=self._against)
         lift, (graded, now_fail, now_pass) = these_cases(pairing.tallies), self._graded_again()
         # A model that fell takes the same share of both arms.

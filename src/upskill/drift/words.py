@@ -49,7 +49,7 @@ def result_lines(result: DriftResult) -> list[str]:
         ]
     where = "" if watch.limit is None else f" (chart {watch.level:.1f}, limit {watch.limit:.1f})"
     done = " was asked already" if result.event == "watching" else ""
-    return [f"{watch.name}: no alarm. Night {len(watch.nights)}{done}: {_passed(watch.nights[-1])}{where}"]
+    return [f"{watch.name}: no alarm. Night {len(watch.nights)}{done}: {_passed(watch, watch.nights[-1])}{where}"]
 
 
 def _delay(limit: float) -> str:
@@ -58,8 +58,8 @@ def _delay(limit: float) -> str:
     return f"a fall of {100 * NOTICED:.0f} points would be an alarm after about {count(nights, 'night')}{few}"
 
 
-def _passed(night: Night) -> str:
-    return f"{len(night.passed)} of {len(night.asked)} passed, {night.expected:.1f} expected"
+def _passed(watch: Watch, night: Night) -> str:
+    return f"{len(night.passed)} of {len(night.asked)} passed, {watch.expected_of(night):.1f} expected"
 
 
 def _alarm_lines(watch: Watch, alarm: Alarm) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _alarm_lines(watch: Watch, alarm: Alarm) -> Iterator[str]:
     if watch.limit is not None:
         why = f"chart {watch.level:.1f}, limit {watch.limit:.1f}, rising since {watch.since_rise[0].date}"
     night = watch.nights[-1]
-    yield f"  night {len(watch.nights)}, {night.date}: {_passed(night)}; {why}"
+    yield f"  night {len(watch.nights)}, {night.date}: {_passed(watch, night)}; {why}"
     if found is None:
         yield from _prompts("changed side", watch, alarm.cases)
         return
@@ -120,8 +120,8 @@ def replacement_lines(old: str, found: Evaluation) -> list[str]:
     (report,) = found.students
     need, saved = need_after(found), tokens_saved(found)
     lines = [f"{found.skill.name}, {report.student.name} instead of {old}: {need}", f"  {report.sentence}"]
-    if need == "no longer needed" and report.lifts[0].cases_like_these is not None:
-        high = points(report.lifts[0].cases_like_these.high)
+    if need == "no longer needed" and report.lifts:
+        high = points(report.lifts[0].interval.high)
         lines.append(f"  the skill adds less than {100 * MARGIN:.0f} points: at most {high} (95% CI, new cases)")
         if saved is not None:
             lines.append(f"  tokens saved per call without it: {saved:,.0f}")
@@ -147,7 +147,7 @@ def result_json(result: DriftResult) -> dict[str, Json]:
         place: dict[str, Json] = {
             "date": night.date,
             "night": len(watch.nights),
-            "level": night.level,
+            "level": watch.level,
             "limit": watch.limit,
         }
         alarm = {**place, "since": since, **asdict(watch.alarm)}
@@ -165,7 +165,15 @@ def result_json(result: DriftResult) -> dict[str, Json]:
             "of_nights": watch.parts,
         },
         "nights": len(watch.nights),
-        "night": None if night is None else {**asdict(night), "passed": len(night.passed), "failed": len(night.failed)},
+        "night": None
+        if night is None
+        else {
+            "date": night.date,
+            "passed": len(night.passed),
+            "failed": len(night.failed),
+            "expected": watch.expected_of(night),
+            "level": watch.level,
+        },
         "level": watch.level,
         "limit": watch.limit,
         "alarm": alarm,

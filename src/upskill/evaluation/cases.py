@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from upskill.core import checks
-from upskill.core.cases.family import by_family
+from upskill.core.cases.family import by_family, with_recognised_families
 from upskill.core.cases.files import CaseFile, read_case_file, read_skill_cases
 from upskill.core.cases.states import qualify
 from upskill.core.checks import GradingContext
@@ -21,13 +22,36 @@ from upskill.core.progress import SILENT, Progress
 from upskill.errors import SkillInvalid, UpskillError, UsageError
 from upskill.sandbox import Backend, open_sandbox
 
+_MOST_NAMED = 3
 
-def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> CaseFile | None:
-    """The cases of a file, or those of a skill; `None` where it has none. `judge`: whether there is one to ask."""
+
+def find_cases(
+    skill_folder: Path, case_file: Path | None, *, judge: bool, more: Sequence[Path] = ()
+) -> CaseFile | None:
+    """The cases of a file, and of `more` files, or those of a skill; `None` where it has none.
+
+    `judge`: whether there is one to ask. Raises `UsageError` where two files have a case with the same id.
+    """
     problems = partial(checks.check_problems, judge=judge)
-    if case_file is not None:
-        return read_case_file(case_file, check_problems=problems)
-    return read_skill_cases(skill_folder, check_problems=problems)
+    if case_file is None:
+        return read_skill_cases(skill_folder, check_problems=problems)
+    found = [read_case_file(path, check_problems=problems) for path in (case_file, *more)]
+    if not more:
+        return found[0]
+    if twice := [str(path) for path, times in Counter((case_file, *more)).items() if times > 1]:
+        raise UsageError(f"{', '.join(twice)}: is named twice", hint="name each case file once")
+    first: dict[str, Path] = {}
+    clashes = [
+        f"{one.path}: the id `{case.id}` is in {first[case.id]} too"
+        for one in found
+        for case in one.cases
+        if first.setdefault(case.id, one.path) is not one.path
+    ]
+    if clashes:
+        rest = [f"… {len(clashes) - _MOST_NAMED} more"] if len(clashes) > _MOST_NAMED else []
+        shown = [*clashes[:_MOST_NAMED], *rest]
+        raise UsageError("the case files cannot be merged", problems=shown, hint="give each case an id of its own")
+    return replace(found[0], cases=with_recognised_families([case for one in found for case in one.cases]))
 
 
 def is_own_case_file(skill: Path, path: Path) -> bool:
@@ -161,13 +185,18 @@ def split_side(case: Case) -> Json:
     return case.extra.get(SPLIT)
 
 
-def practice_cases(cases: Sequence[Case]) -> CountedCases:
-    """The cases to practise on. Raises `UsageError` where there are none."""
+def typed_cases(skill: Path, case_file: Path | None) -> str:
+    """A skill and the file of its cases, as they are typed."""
+    return quote(str(skill)) + ("" if case_file is None else f" -t {quote(str(case_file))}")
+
+
+def practice_cases(cases: Sequence[Case], *, typed: str) -> CountedCases:
+    """The cases to practise on. Raises `UsageError` where there are none. `typed` names the skill and the file."""
     mine = tuple(case for case in cases if case.use == "learn")
     if not mine:
         raise UsageError(
             "there are no practice cases",
-            hint="split the cases once: upskill cases split SKILL --practice 1/3",
+            hint=f"split the cases once: upskill cases split {typed}",
         )
     moved = [case.id for case in mine if split_side(case) == "held-out"]
     notes = (f"held out when the cases were split, and practice now: {_named(moved)}",) if moved else ()

@@ -27,7 +27,7 @@ _HEEDED = frozenset(
     {"resume", "require", "as_json", "files", "verbose", "yes"}
     | {
         "skills",
-        "case_file",
+        "case_files",
         "compare",
         "among",
         "sandbox",
@@ -66,12 +66,18 @@ class _Runs(click.ParamType[int | None]):
 @options.students("A model to measure; may be repeated.")
 @options.BASE_URL
 @click.option("--judge", metavar="MODEL", help="The model that grades checks written in prose.")
-@options.CASE_FILE
+@click.option(
+    *("-t", "--tests", "case_files"),
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="A file of cases; may be repeated.",
+)
 @click.option(
     "--runs",
     type=_Runs(),
     metavar="N|auto",
-    help="Repeats of each case; auto stops when the result is clear.  [default: auto]",
+    help="Repeats of each case; auto: one, and more if that does not decide.  [default: auto]",
 )
 @click.option("--practice", is_flag=True, help="Practice cases, with the skill; claims nothing.")
 @click.option("--watch", is_flag=True, help="With --practice: again after each change.")
@@ -91,7 +97,7 @@ class _Runs(click.ParamType[int | None]):
     "--min-lift",
     type=float,
     metavar="X",
-    help="Run until a lift of X (0.1: 10 points) is shown or excluded; exit with 1 unless it is shown.",
+    help="Exit with 1 unless a lift of at least X (0.1: 10 points) is shown.",
 )
 @options.REQUIRE
 @options.RESUME
@@ -110,7 +116,7 @@ class _Runs(click.ParamType[int | None]):
 @options.YES
 def command(
     skills: tuple[Path, ...],
-    case_file: Path | None,
+    case_files: tuple[Path, ...],
     runs: int | None,
     practice: bool,
     watch: bool,
@@ -133,6 +139,7 @@ def command(
 ) -> int:
     """Measure each MODEL with and without SKILL, a folder with a SKILL.md. Several skills, or a folder of skills, are
     measured under the same caps. The lift is the pass rate with the skill minus the pass rate without it, in points.
+    See `upskill settings` for `temperature` and `max_output_tokens` (length).
 
     Exit codes: 0 done; 1 a requirement was not met; 2 wrong usage; 3 failed, or no verdict; 130 interrupted (143 by
     SIGTERM, 129 by SIGHUP).
@@ -166,10 +173,11 @@ def command(
 
     older = read_compare(compare)
     skill = skills[0] if skills else None
+    case_file = case_files[0] if case_files else None
     if practice or watch:
         _require_practice(practice=practice, skills=skills, refused={"--require": require, "--compare": compare})
     if watch and skill is not None:
-        return _watched([skill, *(() if case_file is None else (case_file,))])
+        return _watched([skill, *case_files])
     written = options.written_formats(files)
     evaluation: Evaluation | None = None
     compared: ComparedSkills | None = None
@@ -187,7 +195,7 @@ def command(
                 accept_changed_cases=accept_changed_cases,
                 agent_bin=None if program is None else Path(program).expanduser(),
                 skill=skill,
-                case_file=case_file,
+                case_file=options.only_one("--tests", case_files, by="eval --resume"),
                 previous=older.folder,
                 previous_revision=older.revision,
                 among=read_among(among),
@@ -202,11 +210,13 @@ def command(
             order = EvaluationOrder(
                 skill=skill,
                 case_file=case_file,
+                more_case_files=case_files[1:],
                 repeats=1 if practice and runs is None else runs,
                 practice=practice,
                 baseline=not (no_baseline or practice),
                 ceiling="beside" if chosen.values.ceiling else None,
                 min_lift=min_lift,
+                required=require,
                 previous=older.folder,
                 previous_revision=older.revision,
                 fresh=settings["store"] is False,
@@ -245,17 +255,18 @@ def command(
     if evaluation is None:  # the plan was shown
         return EXIT_DONE
     evaluation = replace(evaluation, required=require)
+    kept = None if len(case_files) > 1 else case_file  # several were merged into a file of the run
     write_formats(one_skill(evaluation), written)
     if as_json:
         from upskill.report.json_report import evaluation_json
 
-        step = glance_here(evaluation, skill=skill, case_file=case_file).next_step
+        step = glance_here(evaluation, skill=skill, case_file=kept).next_step
         print_json({**evaluation_json(evaluation), "next": None if step is None else step.as_json()})
     else:
         show_result(
             evaluation,
             skill=skill,
-            case_file=case_file,
+            case_file=kept,
             rows_noted=progress.rows_noted,
             verbose=verbose,
         )

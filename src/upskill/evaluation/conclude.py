@@ -1,17 +1,15 @@
 """Concludes from finished trials: the report of each student, the evaluation, and notes that no decision reads."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from upskill.core import statistics
-from upskill.core.cases.family import by_family
 from upskill.core.models import Endpoint
 from upskill.core.nouns import (
     Arm,
     ArmSummary,
-    Case,
     Errored,
     Evaluation,
     JudgeReport,
@@ -30,21 +28,18 @@ from upskill.core.nouns import (
     TrialPlan,
     harness_info,
 )
-from upskill.core.nouns.look import CUT_SHORT, LookTerms, end_by_design, reason_to_stop
+from upskill.core.nouns.evaluation import BrokenCase
+from upskill.core.nouns.look import LookTerms
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
 from upskill.core.runs.trial_log import collector_paused
-from upskill.core.statistics.intervals import Ratio
-from upskill.core.statistics.pairs import collapse_copies
+from upskill.core.statistics.looks import removed_pairs
 from upskill.core.statistics.verdict import CutShort
-from upskill.core.trials.schedule import (
-    MOST_TRIES,
-    NOT_WORTH_ANOTHER_TRY,
-    Schedule,
-    SequentialSchedule,
-)
+from upskill.core.trials.schedule import Schedule
 from upskill.report.wording import UNREAD, arm_name
 
+LOOKS_OF_A_CAP = 4
+"""Whoever raises a cap until the skill helps looks more than once."""
 _CUT_SHORT: Mapping[CutShort, StudentEnd] = {
     "interrupted": "interrupted",
     "down": "endpoint down",
@@ -105,9 +100,9 @@ def summarise(
             *cut_notes(plan.students, mine, arms={arm: arm_name(arm, plan.harness) for arm in plan.arms}),
             *(no_tools_notes(mine) if harness_info(plan.harness).with_tools else ()),
             *cut_listing_notes(mine, others, several=len(plan.students) > 1),
-            *judge_notes(reports),
             *models_notes(reports),
-            *(() if plan.against is None else few_cases_notes(plan.cases, plan.arms[:2], schedules, mine, looks)),
+            *breakage_notes(reports),
+            *gate_notes(reports),
         ),
         end=end,
         sandbox=sandbox,
@@ -153,15 +148,15 @@ def conclude(
     labels: Mapping[str, tuple[Label, ...]] | None = None,
     terms: LookTerms = statistics.FIRST_LOOK,
 ) -> StudentReport:
-    """The report of one student, under the terms of its look. Trials bought after a decision are counted apart."""
+    """The report of one student, under the terms of its look."""
     ran = finished
     spent = statistics.spent_on(ran, priced=True) if student.price is not None else None
-    if cut_short is not None and _has_run_all(ran, arms=plan.deciding, turns=plan.most_turns):
+    if schedule.end is not None:
         cut_short = None  # what ended the run came after the last trial of this student
     finished = _without_superseded(ran)
     counted = [trial for trial in finished if schedule.counts(trial)]
     priced = student.price is not None
-    beside = statistics.SEQUENTIAL if plan.design == "sequential" else statistics.FIXED
+    level = schedule.level if cut_short is None else replace(schedule.level, looks=LOOKS_OF_A_CAP)
     arms = tuple(_arm(arm, counted, ran, cases=plan.cases_in(arm), priced=priced) for arm in plan.arms)
     report = StudentReport(
         student=student,
@@ -171,83 +166,53 @@ def conclude(
         arms=arms,
         lifts=(),
         spent=spent,
-        end=_end_of(None, cut_short),
+        end=_CUT_SHORT[cut_short] if cut_short is not None else schedule.end or "plan finished",
         answered_by=_answered_by(student, counted),
-        loads=_loads(plan.arms, plan.against, counted, families=plan.families, level=beside),
+        loads=_loads(plan.arms, plan.against, counted, families=plan.families, level=level),
+        looks=terms.earlier,
     )
     if plan.against is None:
         return report
     if (unread := unread_call(finished)) is not None:
         sentence = f"no verdict: {UNREAD}, such as: {unread}"
         return replace(report, verdict="invalid", sentence=sentence, unread_call=unread)
-    compared = plan.measured, plan.against
-    pairing, level = _paired(schedule, counted, compared, terms, cut_short, families=plan.families)
+    paired = statistics.pair_trials(counted, arm=plan.measured, against=plan.against, families=plan.families)
     # Also what was lost before the run was resumed, and where no verdict rests on the pair.
-    pairing = statistics.with_losses(pairing, ran)
-    tokens = statistics.measure_tokens(
-        counted, arm=plan.measured, against=plan.against, families=plan.families, level=level
+    pairing = statistics.with_losses(statistics.counted_pairs(paired), ran)
+    gate = schedule.gate
+    judgement = statistics.judge(
+        pairing,
+        level=level,
+        tokens=statistics.measure_tokens(
+            counted, arm=plan.measured, against=plan.against, families=plan.families, level=level
+        ),
+        min_lift=min_lift,
+        cut_short=cut_short,
+        removed=removed_pairs(terms.removed),
+        regraded=terms.regraded > 0,
+        gate=gate,
     )
-    arms_asked = len(plan.deciding) if harness_info(plan.harness).with_tools else None
-    judged = _judge(
-        pairing, level, schedule, tokens, arms=arms_asked, min_lift=min_lift, cut_short=cut_short, terms=terms
-    )
-    error = statistics.measure_judge_error(pairing, finished, level, claim=judged.claim)
-    judgement = statistics.heed_judge_error(judged, error, min_lift=min_lift)
-    explaining = _beside(plan.arms[2:], plan.against, counted, families=plan.families, level=beside)
-    reason = reason_to_stop(judgement.reason, verdict=judgement.verdict, clears=judgement.clears)
-    if judgement.verdict != judged.verdict and judged.reason == "decided":
-        reason = "judge"
-    report = replace(
+    beside = _beside(plan.arms[2:], plan.against, counted, families=plan.families, level=level)
+    return replace(
         report,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
-        lifts=() if judgement.lift is None else (judgement.lift, *explaining),
-        claim=judgement.claim,
-        stopped=reason,
-        end=_end_of(reason, cut_short),
+        lifts=() if judgement.lift is None else (judgement.lift, *beside),
+        end="checks changed" if judgement.doubt == "changed checks" and cut_short is None else report.end,
         clears=judgement.clears,
+        broken=() if gate is None else tuple(map(_broken_case, gate.broken)),
+        suspected=() if gate is None else gate.suspected,
+        unguarded=() if gate is None else gate.unguarded,
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=statistics.lift_by_label(pairing, labels or {}, level),
-        judge_error=error,
-        earlier_pairs=sum(tally.pairs for tally in pairing.prior),
-        looks=terms.earlier,
         holds_among=statistics.holds_among(judgement, pairing, level, models=len(plan.students)),
-        late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
-    )
-    return without_claim(report) if terms.regraded else report
-
-
-def without_claim(report: StudentReport) -> StudentReport:
-    """The report of answers that were seen before their checks changed: its figures, and no verdict on them."""
-    if report.verdict in (None, "invalid", "undecided"):
-        return report
-    figures = report.sentence.partition(": ")[2]
-    sentence = f"undecided: the checks changed after the answers were seen; by the new ones {figures}"
-    return replace(
-        report,
-        verdict="undecided",
-        claim=None,
-        stopped=None if report.stopped is None else "checks changed",
-        end=report.end if report.end in CUT_SHORT else "checks changed",
-        clears=None,
-        holds_among=None,
-        sentence=sentence,
     )
 
 
-def _has_run_all(finished: list[Trial], *, arms: Collection[Arm], turns: int) -> bool:
-    """Whether nothing is left to run that a student's verdict rests on: each such trial was scored, or tried as often
-    as allowed."""
-    scored: set[tuple[str, int, str]] = set()
-    tries: Counter[tuple[str, int, str]] = Counter()
-    for trial in (trial for trial in finished if trial.arm in arms):
-        cell = (trial.case_id, trial.repeat, trial.arm)
-        if isinstance(trial.outcome, Scored):
-            scored.add(cell)
-        elif trial.outcome.was_run:
-            tries[cell] += MOST_TRIES if trial.outcome.fault in NOT_WORTH_ANOTHER_TRY else 1
-    scored.update(cell for cell, number in tries.items() if number >= MOST_TRIES)
-    return len(scored) == turns * len(arms)
+def _broken_case(tally: statistics.CaseTally) -> BrokenCase:
+    return BrokenCase(
+        case_id=tally.case_id, answers=tally.pairs, passed=tally.passed, passed_before=tally.passed_against
+    )
 
 
 def _arm(arm: Arm, counted: list[Trial], ran: list[Trial], *, cases: int, priced: bool) -> ArmSummary:
@@ -281,7 +246,7 @@ def _beside(
 ) -> tuple[Lift, ...]:
     """The lifts of arms that were run beside the measured one. They decide nothing: they explain."""
     pairings = (statistics.pair_trials(counted, arm=arm, against=against, families=families) for arm in arms)
-    lifts = (statistics.measure_lift(collapse_copies(pairing), level) for pairing in pairings)
+    lifts = (statistics.measure_lift(statistics.counted_pairs(pairing), level) for pairing in pairings)
     return tuple(lift for lift in lifts if lift is not None)
 
 
@@ -296,84 +261,7 @@ def _loads(
     """How often the offered skill was loaded; `None` where the verdict is not about an offered skill."""
     if "offered" not in arms[:2]:
         return None
-    return statistics.measure_loads(
-        counted,
-        arm="offered",
-        against=against,
-        forced="with_skill" if "with_skill" in arms else None,
-        families=families,
-        level=level,
-    )
-
-
-def _paired(
-    schedule: Schedule,
-    counted: list[Trial],
-    compared: tuple[Arm, Arm],
-    terms: LookTerms,
-    cut_short: CutShort | None,
-    *,
-    families: Mapping[str, str],
-) -> tuple[statistics.Pairing, statistics.Level]:
-    """The pairs that the verdict rests on, and how strictly their design tests.
-
-    Whoever goes on after a cap looks more than once, so a plan that a cap ended is tested as one that may stop early.
-    """
-    if isinstance(schedule, SequentialSchedule):
-        pairing, level = schedule.pairing, schedule.level
-    else:
-        pairing = statistics.pair_trials(counted, arm=compared[0], against=compared[1], families=families)
-        looks = 1 if cut_short is None else statistics.SEQUENTIAL.looks
-        pairing, level = collapse_copies(pairing), statistics.Level(terms.level, looks=looks)
-    prior = statistics.tallies_of(terms.prior)
-    if statistics.repeats_earlier(pairing.pairs, terms.prior):
-        asked = {pair.case_id for pair in pairing.pairs}
-        prior = tuple(tally for tally in prior if tally.case_id not in asked)
-    return replace(pairing, prior=prior), level
-
-
-def _judge(
-    pairing: statistics.Pairing,
-    level: statistics.Level,
-    schedule: Schedule,
-    tokens: Ratio | None,
-    *,
-    arms: int | None,
-    min_lift: float | None,
-    cut_short: CutShort | None,
-    terms: LookTerms,
-) -> statistics.Judgement:
-    decision = None
-    if isinstance(schedule, SequentialSchedule):
-        decision = schedule.end("cap" if cut_short is None or cut_short == "down" else cut_short)
-    if copied := statistics.repeats_earlier(pairing.pairs, terms.prior):
-        decision = None  # it counted answers twice
-    # A decision stands that was reached before the endpoint went down or the person stopped.
-    decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
-    judgement = statistics.judge(
-        pairing,
-        decision=decision,
-        tokens=tokens,
-        min_lift=min_lift,
-        level=level,
-        cut_short=None if decided else cut_short,
-        arms=arms,
-    )
-    if copied:
-        once = f"{judgement.sentence}; the answers are copies of earlier ones and count once"
-        judgement = replace(judgement, sentence=once)
-    if not terms.removed or (judgement.claim is None and not judgement.clears):
-        return judgement
-    whole = replace(pairing, prior=(*pairing.prior, *statistics.tallies_of(terms.removed)))
-    again = statistics.judge(whole, tokens=tokens, min_lift=min_lift, level=level)
-    return statistics.only_if_both(judgement, again, removed=len(terms.removed))
-
-
-def _end_of(reason: str | None, cut_short: CutShort | None) -> StudentEnd:
-    """How a student's trials ended. A decision stands, whatever ended the run after it."""
-    if (by_design := end_by_design(reason)) is not None:
-        return by_design
-    return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
+    return statistics.measure_loads(counted, arm="offered", against=against, families=families, level=level)
 
 
 def _answered_by(student: Student, trials: Iterable[Trial]) -> tuple[str, ...]:
@@ -411,29 +299,35 @@ def models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
 
 
 def copies_notes(schedules: Mapping[str, Schedule]) -> Iterator[str]:
-    """Notes on students that gave the same answers again."""
+    """Notes on students whose answers repeat themselves: more repeats say nothing new."""
     for name, schedule in schedules.items():
-        if schedule.copies:
+        if schedule.end == "copies":
             who = f"{name}: " if len(schedules) > 1 else ""
-            yield f"{who}repeats returned the same answers, so each case counts once"
+            yield f"{who}answers repeat themselves, so each case was asked once; more cases say more, repeats do not"
 
 
-def few_cases_notes(
-    cases: Sequence[Case],
-    compared: Sequence[Arm],
-    students: Iterable[str],
-    trials: Mapping[str, list[Trial]],
-    looks: Mapping[str, LookTerms],
-) -> tuple[str, ...]:
-    """What the cases cannot exclude that the student with the fewest was compared on, now and in earlier looks."""
-    scored = []
-    for name in students:
-        cells = {(one.case_id, one.arm) for one in trials[name] if isinstance(one.outcome, Scored)}
-        earlier = looks.get(name, statistics.FIRST_LOOK).prior
-        scored.append(cells | {(case.case_id, arm) for case in earlier for arm in compared})
-    seen = min(([case for case in cases if {(case.id, arm) for arm in compared} <= mine] for mine in scored), key=len)
-    note = statistics.breakage_note(cases=len(seen), families=len(by_family(seen)))
-    return () if note is None else (note,)
+def breakage_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
+    """What the cases of the student with the fewest cannot exclude; of several such, of the one that lost most."""
+    lifts = {one.student.name: one.lifts[0] for one in reports if one.lifts and one.verdict != "invalid"}
+    if not lifts:
+        return
+    name, lift = min(lifts.items(), key=lambda one: (one[1].units, -one[1].worse))
+    if (note := statistics.breakage_note(lift)) is not None:
+        yield f"{name}: {note}" if len(reports) > 1 and lift.worse else note
+
+
+def gate_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
+    """Cases that a gate cannot guard, because the old version passes them only sometimes."""
+    for report in reports:
+        who = f"{report.student.name}: " if len(reports) > 1 else ""
+        if report.suspected:
+            named = ", ".join(report.suspected[:3]) + (" …" if len(report.suspected) > 3 else "")
+            cases = count(len(report.suspected), "case")
+            yield f"{who}{cases} may be broken, and could not be asked often enough to tell: {named}"
+        if report.unguarded:
+            named = ", ".join(report.unguarded[:3]) + (" …" if len(report.unguarded) > 3 else "")
+            cases = count(len(report.unguarded), "case")
+            yield f"{who}{cases} passed only sometimes before, so breakage there may be missed: {named}"
 
 
 def cut_notes(
@@ -496,13 +390,3 @@ def cut_listing_notes(trials: Mapping[str, list[Trial]], others: OtherSkills | N
         if others is not None and least is not None and least < len(others.skills):
             number = f"{least} of {len(others.skills)} other skills"
             yield f"{who}the agent cut its list of skills: {number} had a description in it"
-
-
-def judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:
-    """Notes on lifts that rest on a judge whose error rate is not known."""
-    for report in reports:
-        error = report.judge_error
-        if error is not None and error.interval is None:
-            who = f"{report.student.name}: " if len(reports) > 1 else ""
-            answers = f"{error.compared} answers that other checks could decide"
-            yield f"{who}the judge's error rate was not measured ({answers}); the interval does not include it"

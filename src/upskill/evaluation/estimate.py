@@ -23,6 +23,7 @@ from upskill.core.runs.run_summaries import runs_in
 from upskill.core.runs.trial_log import emptied
 from upskill.core.settings import Settings
 from upskill.core.trials.harness import Requests
+from upskill.core.trials.schedule import gate_rounds
 from upskill.core.trials.trial_run import TrialLimits
 from upskill.errors import UpskillError
 from upskill.report.wording import dollars
@@ -30,8 +31,10 @@ from upskill.report.wording import dollars
 ASK_ABOVE_DOLLARS = 1.0
 ASK_ABOVE_MINUTES = 10.0
 """A person is asked before more is spent."""
-EXPECTED_SHARE = 0.5
-"""A sequential design uses about half of its cap where there is no lift, and less where there is a large one."""
+EXPECTED_SHARE = 0.6
+"""Of two looks the second is needed in about half of all evaluations."""
+_EXPECTED_GATE_SHARE = 1.1
+"""A version that breaks nothing takes so many times the answers that every case is asked for."""
 EXPECTED_ANSWER_TOKENS = 300
 """The assumed length of an answer, where it may be longer."""
 JUDGE_INPUT_TOKENS = 1_200
@@ -148,6 +151,17 @@ def _sum(numbers: Iterable[float | None]) -> float | None:
     return total
 
 
+def expected_share(plan: TrialPlan) -> float:
+    """The share of the plan that is usually needed."""
+    match plan.design:
+        case "fixed":
+            return 1.0
+        case "two looks":
+            return EXPECTED_SHARE
+        case "gate":
+            return _EXPECTED_GATE_SHARE * gate_rounds(plan) / plan.repeats
+
+
 def estimate_plan(
     plan: TrialPlan,
     requests: Requests,
@@ -170,8 +184,7 @@ def estimate_plan(
             prompts += turns * estimate_tokens(request.system) + sum(map(mul, said, range(turns, 0, -1)))
             earlier += turns * (turns - 1) // 2
             asked += turns
-    sequential = plan.design == "sequential"
-    share = EXPECTED_SHARE if sequential else 1.0
+    share = expected_share(plan)
     trials = sum(len(plan.arms_of(case)) for case in plan.cases)
     rounds = plan.most_turns / len(plan.cases)
     with_tools = harness_info(plan.harness).with_tools
@@ -227,9 +240,7 @@ def estimate_plan(
         output_tokens_expected=round(output),
         tokens_at_most=math.ceil(tokens),
         detectable=(
-            statistics.describe_plan(
-                cases=len(plan.cases), units=plan.units, pairs=plan.most_turns, sequential=sequential
-            )
+            statistics.describe_plan(units=plan.units, pairs=plan.most_turns, at_most=plan.design != "fixed")
             if plan.against is not None
             else "no lift: nothing is measured without the skill"
         ),

@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,11 @@ from pydantic import JsonValue
 from upskill import __version__
 from upskill.core import statistics
 from upskill.core.by_name import by_name
+from upskill.core.cases.files import write_case_file
 from upskill.core.models import MeteredClient, Spending
 from upskill.core.models.preflight import THE_SERVER
 from upskill.core.nouns import Arm, Case, Evaluation, Qualification, Scored, Skill, Trial, Turn, digest_of
-from upskill.core.nouns.look import LookTerms
 from upskill.core.progress import SILENT_RUN, PricedPlan, RunProgress
-from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.own_runs import settings_record
 from upskill.core.runs.records import CaseReference, RunRecord, Status, now
 from upskill.core.runs.run_folders import RunFolder, create_run, only_one_in
@@ -32,24 +31,16 @@ from upskill.core.skills.skills import read_skill
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity, judge_report
 from upskill.core.trials.measure import Measured, clean_run_logs, measure
-from upskill.core.trials.schedule import FixedSchedule, Schedule, SequentialSchedule, schedule_for
+from upskill.core.trials.schedule import Schedule
 from upskill.core.trials.trial_run import AgentProgram
 from upskill.errors import EngineError, UsageError
-from upskill.evaluation.cases import has_cases
-from upskill.evaluation.conclude import by_student, cut_short_by, end_notes, students_end, summarise
+from upskill.evaluation.cases import has_cases, typed_cases
+from upskill.evaluation.conclude import cut_short_by, end_notes, students_end, summarise
 from upskill.evaluation.estimate import client_for, purchase_since
-from upskill.evaluation.looks import (
-    earlier_looks,
-    first_look_line,
-    keep_looks,
-    look_notes,
-    recorded_evaluation,
-    terms_at_end,
-    with_recorded,
-)
+from upskill.evaluation.looks import Looks, first_look_line, look_notes, looks_of
 from upskill.evaluation.order import EvaluationOrder, opened_previous
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
-from upskill.evaluation.replay import planned_only, replay_trials
+from upskill.evaluation.replay import planned_only
 from upskill.redaction import redactor_from
 from upskill.report.json_report import evaluation_json
 from upskill.sandbox import SandboxFacts
@@ -75,40 +66,36 @@ def evaluate_opened(
         order, settings.values, known=known, unchosen=settings.unchosen, progress=progress, announce=announce
     )
     settings = settings.following(prepared.settings, THE_SERVER)
-    asked = prepared.experiment.plan.students
-    earlier = earlier_looks(prepared, settings.values)
-    # A recorded verdict has no ceiling, or that of other passages: its answers are taken from the store instead.
-    told = {} if earlier is None or order.ceiling is not None else earlier.recorded()
-    recorded = recorded_evaluation(earlier, told) if earlier is not None and told else None
-    if recorded is not None and earlier is not None:
-        if len(told) == len(asked):
-            return replace(recorded, notes=(*earlier.ledger.notes, *recorded.notes), case_changes=prepared.case_changes)
-        models = tuple(student.name for student in asked if student.name not in told)
-        settings = replace(settings, values=replace(settings.values, models=models))
-        prepared = prepare(order, settings.values, known=prepared.qualifications, progress=progress)
-        earlier = replace(earlier, prepared=prepared)
-    terms = {} if earlier is None else earlier.terms()
-    prepared = replace(prepared, notes=(*prepared.notes, *look_notes(terms)))
-    if (cost := first_look_line(terms, prepared.experiment.plan.cases)) is not None:
-        progress.announce(cost)
+    looks = looks_of(prepared, settings.values)
+    terms = {} if looks is None else looks.terms()
+    if not order.practice:
+        prepared = replace(prepared, notes=(*prepared.notes, *look_notes(terms)))
+        typed = typed_cases(order.skill, order.case_file)
+        cost = first_look_line(terms, prepared.experiment.plan.cases, split=f"upskill cases split {typed}")
+        if cost is not None and order.previous is None and not order.more_case_files:
+            progress.announce(cost)
     progress.evaluation_planned(
         prepared.experiment.plan, skill=prepared.experiment.skill, lines=prepared.lines, notes=prepared.note_lines
     )
-    if prepared.estimate.is_much and not confirm(prepared.estimate):
+    answered = bool(terms) and all(one.answered for one in terms.values())
+    if prepared.estimate.is_much and not answered and not confirm(prepared.estimate):
         raise UsageError("nothing was run and nothing was spent")
     folder = create_run(settings.place("runs_dir"), skill_name=prepared.experiment.skill.name)
     keep_skill_text(folder.path, skill_text(order.skill, prepared.experiment.skill))
+    if prepared.merged_cases:
+        prepared = replace(prepared, case_file=folder.path / MERGED_FILE)
+        write_case_file(prepared.case_file, prepared.merged_cases)
+    opened = {} if looks is None else looks.opened(folder.path)
     evaluation = run_evaluation(
         prepared,
         settings.values,
         folder,
-        folder.sealed(replace(first_record(prepared, settings, folder), looks=terms)),
+        folder.sealed(replace(first_record(prepared, settings, folder), looks=opened)),
         client=client or client_for(settings.values),
-        ledger=None if earlier is None else earlier.ledger,
+        looks=looks,
         progress=progress,
     )
-    evaluation = with_page(evaluation, folder, settings.values, cases=prepared.experiment.plan.cases)
-    return evaluation if recorded is None else with_recorded(evaluation, recorded, asked)
+    return with_page(evaluation, folder, settings.values, cases=prepared.experiment.plan.cases)
 
 
 def with_page(evaluation: Evaluation, folder: RunFolder, settings: Settings, *, cases: Sequence[Case]) -> Evaluation:
@@ -127,16 +114,16 @@ def run_evaluation(
     record: RunRecord,
     *,
     client: MeteredClient,
-    ledger: LookLedger | None = None,
+    looks: Looks | None = None,
     resumed: bool = False,
     recall_bought: Callable[[str], Trial | None] = lambda _: None,
     with_errored: bool = False,
     progress: RunProgress = SILENT_RUN,
 ) -> Evaluation:
-    """Measure what was prepared, under the terms of the looks in its record, and keep the record and what came of it.
+    """Measure what was prepared, and keep the record and what came of it.
 
-    The look is counted in `ledger`. With `resumed`, the trials that lie in the folder belong to this run. Asks no
-    person, and makes no page.
+    The `looks` were opened before, under the terms in the record, and are closed at the end. With `resumed`, the trials
+    that lie in the folder belong to this run. Asks no person, and makes no page.
     """
     with only_one_in(folder.path):
         if resumed:
@@ -147,16 +134,14 @@ def run_evaluation(
         record = replace(record, status="running", finished_at=None, end=None)
         folder.write_record(record)
         spent_before = replace(client.spent)
-        schedules: dict[str, Schedule] = {}
-        for name in (student.name for student in prepared.experiment.plan.students):
-            terms = record.looks.get(name, statistics.FIRST_LOOK)
-            schedules[name] = schedule_for(
+        schedules = {
+            student.name: Schedule(
                 prepared.experiment.plan,
-                min_lift=record.min_lift,
-                after_pair=partial(_after_pair, progress, name),
-                level=terms.level,
-                prior=statistics.tallies_of(terms.prior),
+                terms=record.looks.get(student.name, statistics.FIRST_LOOK),
+                after_pair=partial(_after_pair, progress, student.name),
             )
+            for student in prepared.experiment.plan.students
+        }
         with ended_in(folder, record):
             measured = measure(
                 prepared.experiment,
@@ -167,20 +152,14 @@ def run_evaluation(
                 before=before,
                 recall_bought=recall_bought,
                 with_errored=with_errored,
+                days=None if looks is None else looks.days(record.looks),
                 progress=progress,
             )
         folder.release_space()
-        with nullcontext() if ledger is None else ledger.alone():
-            if ledger is not None:
-                looks = terms_at_end(ledger, prepared, record, run=folder.path, known=measured.trials)
-                stricter = {name: terms for name, terms in looks.items() if terms.level < record.looks[name].level}
-                schedules |= _replayed(prepared, measured, stricter, min_lift=record.min_lift)
-                prepared = replace(prepared, notes=(*prepared.notes, *look_notes(stricter)))
-                record = replace(record, looks=looks)
-            evaluation = _conclude(prepared, measured, schedules, record, folder, client, spent_before)
-            if ledger is not None:
-                keep_looks(ledger, prepared, settings, evaluation, measured.trials, schedules=schedules, terms=looks)
-                evaluation = replace(evaluation, notes=(*ledger.notes, *evaluation.notes))
+        evaluation = _conclude(prepared, measured, schedules, record, folder, client, spent_before)
+        if looks is not None:
+            looks.close(evaluation, measured.trials, run=folder.path, terms=record.looks, schedules=schedules)
+            evaluation = replace(evaluation, notes=(*looks.ledger.notes, *evaluation.notes))
         folder.write_record(last_record(record, evaluation))
         return evaluation
 
@@ -202,7 +181,7 @@ def ask_with_skill(
     Raises `KeyboardInterrupt` where a person interrupts; what a cap or a server that is down left out is missing.
     """
     known = {case.id: case for case in prepared.experiment.plan.cases}
-    plan = replace(prepared.experiment.plan, arms=(arm,), design="fixed", turn_cap=None)
+    plan = replace(prepared.experiment.plan, arms=(arm,), design="fixed")
     experiment = replace(prepared.experiment, plan=plan, texts=texts or {})
     wanted = [Turn(case=known[case_id], repeat=repeat, arms=plan.arms) for case_id, repeat in turns]
     (student,) = plan.students
@@ -212,7 +191,7 @@ def ask_with_skill(
         before = [trial for trial in folder.trials.load() if trial.id in ids]
         measured = measure(
             experiment,
-            {student.name: FixedSchedule(plan, turns=wanted)},
+            {student.name: Schedule(plan, turns=wanted)},
             client=client,
             folder=folder,
             settings=prepared.settings,
@@ -226,18 +205,8 @@ def ask_with_skill(
     return [ended[turn] for turn in turns if turn in ended]
 
 
-def _replayed(
-    prepared: PreparedEvaluation, measured: Measured, looks: Mapping[str, LookTerms], *, min_lift: float | None
-) -> dict[str, Schedule]:
-    """The schedules of students of which another run has ended since this one began, at the level that is left."""
-    found: dict[str, Schedule] = {}
-    mine = by_student(measured.trials)
-    for name, terms in looks.items():
-        schedule = replay_trials(prepared.experiment.plan, mine[name], min_lift=min_lift, terms=terms)
-        if isinstance(schedule, SequentialSchedule):
-            schedule.end("regraded")
-        found[name] = schedule
-    return found
+MERGED_FILE = "cases.json"
+"""Where a run keeps its cases that were of several files."""
 
 
 @contextmanager
@@ -255,12 +224,9 @@ def ended_in(folder: RunFolder, record: RunRecord) -> Iterator[None]:
 
 
 def _after_pair(
-    progress: RunProgress,
-    student: str,
-    pair: statistics.Pair | statistics.DroppedPair,
-    decision: statistics.Decision | None,
+    progress: RunProgress, student: str, pair: statistics.Pair | statistics.DroppedPair, over: bool
 ) -> None:
-    progress.pair_finished(student, pair, decision=decision)
+    progress.pair_finished(student, pair, over=over)
 
 
 def _conclude(
@@ -317,6 +283,10 @@ def evaluate(
         if order.case_file is None:
             read_skill(order.skill)
             if not has_cases(order.skill):
+                if order.practice:
+                    raise UsageError(
+                        f"{order.skill}: there are no cases to practise on", hint="name a file with -t FILE"
+                    )
                 by_name("write_missing_cases")(
                     opened, settings=settings, progress=progress, confirm=confirm, client=client
                 )
@@ -358,7 +328,6 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         others=experiment.others,
         other_sources=tuple(relative(Path(path), folder.path) for path in order.among.folders),
         repeats=plan.repeats,
-        turn_cap=plan.turn_cap,
         design=plan.design,
         min_lift=order.min_lift,
         typed=order.typed(),

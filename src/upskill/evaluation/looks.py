@@ -1,7 +1,7 @@
-"""Looks of an evaluation: what was answered already is not asked again, and what is looked at again is tested more
-strictly. Reads the ledger before a run and writes to it after one."""
+"""Looks of an evaluation: opened in the ledger before the first answer is bought, closed by the verdict. What is
+looked at again is tested more strictly."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from os.path import relpath
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from upskill.core import checks, statistics
 from upskill.core.models import Endpoint
-from upskill.core.nouns import Case, Evaluation, Purchase, Scored, Student, StudentReport, Trial, digest_of
-from upskill.core.nouns.case import Json
+from upskill.core.nouns import Arm, Case, Evaluation, Scored, Student, Trial, digest_of
 from upskill.core.nouns.look import (
+    NOTHING,
     Look,
     LookTerms,
     SeenCase,
@@ -22,87 +22,146 @@ from upskill.core.nouns.look import (
     kind_key,
     model_key,
     sketch_of,
-    words_of,
 )
 from upskill.core.runs.look_ledger import LookLedger, default_ledger_path
-from upskill.core.runs.records import RunRecord, named_run, now, read_run
+from upskill.core.runs.records import named_run, now
+from upskill.core.runs.trial_store import KEPT
 from upskill.core.settings import Settings
 from upskill.core.trials.harness import load_harness
 from upskill.core.trials.judge import identity
-from upskill.core.trials.measure import stored_trials
+from upskill.core.trials.measure import known_instances, stored_trials
 from upskill.core.trials.schedule import Schedule
-from upskill.errors import UpskillError
 from upskill.evaluation.cases import split_side
 from upskill.evaluation.prepare import PreparedEvaluation
-from upskill.report.json_report import UnreadableResult, evaluation_json, read_evaluation
 
 
-def open_ledger(settings: Settings, *, compared: bool, scripted: bool) -> LookLedger | None:
-    """The ledger that is named, or the user's; `None` where nothing is compared, or scripts answer and none is named.
+def open_ledger(settings: Settings, *, scripted: bool) -> LookLedger | None:
+    """The ledger that is named, or the user's; `None` where scripts answer and none is named.
 
     Open it before the run: the engine is given a cache folder of its own.
     """
-    if not compared:
-        return None
     if settings.ledger is not None:
-        return LookLedger(Path(settings.ledger), contradiction=statistics.contradiction)
-    if scripted:
-        return None
-    return LookLedger(default_ledger_path(), contradiction=statistics.contradiction)
+        return LookLedger(Path(settings.ledger))
+    return None if scripted else LookLedger(default_ledger_path())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EarlierLooks:
-    """The looks that were there before an evaluation begins."""
+class Looks:
+    """The looks of one evaluation, of every student whose looks are kept."""
 
     ledger: LookLedger
-    looks: tuple[Look, ...]
     prepared: PreparedEvaluation
     settings: Settings
 
-    def recorded(self) -> dict[str, Look]:
-        """By student, the look that has answered already what is asked now."""
-        if self.prepared.order.fresh:
-            return {}
-        limit = datetime.now(UTC) - timedelta(days=self.settings.store_days)
-        found = {
-            student.name: statistics.recorded_look(self.looks, self._next(student), unknown_after=limit)
-            for student in self._counted()
-        }
-        return {name: look for name, look in found.items() if look is not None}
-
     def terms(self) -> dict[str, LookTerms]:
-        """By student, how strictly this look is tested and what it is pooled with."""
-        found = {}
-        for student in self._counted():
-            coming = self._next(student)
-            present: frozenset[str] = frozenset()
-            if any(look.model == coming.model for look in self.looks):
-                present = frozenset(map(instance_of, stored_trials(self.prepared.experiment, self.settings, student)))
-            found[student.name] = statistics.look_terms(self.looks, coming, present=present)
-        return found
+        """By student, how strictly its look is tested as the ledger stands now."""
+        looks = self.ledger.read()
+        return {student.name: self._terms(looks, student) for student in self._counted()}
 
-    def _next(self, student: Student) -> statistics.NextLook:
-        return next_look(self.prepared, student, ledger=self.ledger.path)
+    def opened(self, run: Path, *, level: float | None = None) -> dict[str, LookTerms]:
+        """The terms, once a line in the ledger says that these looks are taken: call it before anything is bought.
+
+        `level` is set by who counts the uses of these cases in another way; it is never raised by that.
+        """
+        terms: dict[str, LookTerms] = {}
+        with self.ledger.alone():
+            looks = self.ledger.read()
+            for student in self._counted():
+                known = self._terms(looks, student)
+                named = replace(known, id=known.id or Path(named_run(run.as_posix())).name, at=known.at or now())
+                if level is not None:
+                    named = replace(named, level=min(level, known.level))
+                terms[student.name] = named
+                if known.id is None or not any(look.id == known.id and not look.is_open for look in looks):
+                    self.ledger.append(self._opened(student, named, run))
+        return terms
+
+    def close(
+        self,
+        evaluation: Evaluation,
+        finished: Iterable[Trial],
+        *,
+        run: Path,
+        terms: Mapping[str, LookTerms],
+        schedules: Mapping[str, Schedule],
+    ) -> None:
+        """Write what became of every look."""
+        seen: dict[str, list[Trial]] = {name: [] for name in terms}
+        for trial in finished:
+            if trial.student in seen and schedules[trial.student].counts(trial):
+                seen[trial.student].append(trial)
+        known = {(look.id, look.student): look for look in self.ledger.read()}
+        plan = self.prepared.experiment.plan
+        for report in evaluation.students:
+            name = report.student.name
+            if name not in terms:
+                continue
+            opened = self._opened(report.student, terms[name], run)
+            arm, against = report.compared
+            look = replace(
+                opened,
+                cases=_seen_cases(opened.cases, plan.cases, seen[name], arm=arm, against=plan.against),
+                lost=statistics.count_losses(seen[name], arm=arm).lost,
+                lost_against=statistics.count_losses(seen[name], arm=against).lost,
+                ended_at=now(),
+                verdict=report.verdict,
+                claim=report.claim,
+                lift=report.lifts[0].mean if report.lifts else None,
+                shown_lift=self.prepared.order.min_lift if report.clears else None,
+                sentence=report.sentence,
+                end=report.end,
+            )
+            if not _says_the_same(known.get((look.id, look.student)), look):
+                self.ledger.append(look)
+
+    def days(self, terms: Mapping[str, LookTerms]) -> float:
+        """How old answers may be that are used again: those of a look that is gone on with are as old as it is."""
+        goes_on = bool(terms) and all(one.id is not None for one in terms.values())
+        known = all(served.is_known for served in self.prepared.experiment.served.values())
+        return KEPT.days if goes_on and known else self.settings.store_days
+
+    def _terms(self, looks: Sequence[Look], student: Student) -> LookTerms:
+        coming = next_look(self.prepared, student, ledger=self.ledger.path, remembered=self._remembers)
+        mine = [look for look in looks if look.model == coming.model]
+        if not mine:
+            return statistics.FIRST_LOOK
+        known = self.prepared.experiment.served[student.name].is_known
+        limit = datetime.now(UTC) - (KEPT if known else timedelta(days=self.settings.store_days))
+        stored = stored_trials(self.prepared.experiment, self.settings, student, newest_after=limit)
+        helped = {look.id: look.answers for look in mine if look.helped()}
+        return statistics.look_terms(
+            mine, coming, present=frozenset(map(instance_of, stored)), known=known_instances(helped, self.settings)
+        )
+
+    def _opened(self, student: Student, terms: LookTerms, run: Path) -> Look:
+        assert terms.id is not None
+        assert terms.at is not None
+        coming = next_look(self.prepared, student, ledger=self.ledger.path, remembered=self._remembers)
+        return coming.opened(id=terms.id, at=terms.at, run=named_run(Path(relpath(run)).as_posix()), level=terms.level)
+
+    @property
+    def _remembers(self) -> bool:
+        return self.settings.store
 
     def _counted(self) -> Iterable[Student]:
         counted = counted_students(self.prepared.experiment.endpoints, self.settings)
         return (student for student in self.prepared.experiment.plan.students if student.name in counted)
 
 
-def earlier_looks(prepared: PreparedEvaluation, settings: Settings) -> EarlierLooks | None:
-    """The looks in the ledger of this evaluation; `None` where it has no ledger."""
-    compared, scripted = prepared.experiment.plan.against is not None, prepared.experiment.is_scripted
-    ledger = open_ledger(settings, compared=compared, scripted=scripted)
-    if ledger is None:
+def looks_of(prepared: PreparedEvaluation, settings: Settings) -> Looks | None:
+    """The looks of an evaluation; `None` where it asks nothing of the skill, or has no ledger."""
+    plan = prepared.experiment.plan
+    if not {"with_skill", "offered"} & set(plan.arms):
         return None
-    return EarlierLooks(ledger=ledger, looks=ledger.read(), prepared=prepared, settings=settings)
+    ledger = open_ledger(settings, scripted=prepared.experiment.is_scripted)
+    return None if ledger is None else Looks(ledger=ledger, prepared=prepared, settings=settings)
 
 
-def has_recorded_verdict(prepared: PreparedEvaluation, settings: Settings) -> bool:
-    """Whether the ledger answers all that is asked, so that nothing is bought."""
-    earlier = None if prepared.order.ceiling is not None else earlier_looks(prepared, settings)
-    return earlier is not None and len(earlier.recorded()) == len(prepared.experiment.plan.students)
+def is_answered(prepared: PreparedEvaluation, settings: Settings) -> bool:
+    """Whether this was evaluated before and all its answers are there, so that nothing is bought."""
+    looks = looks_of(prepared, settings)
+    terms = {} if looks is None else looks.terms()
+    return len(terms) == len(prepared.experiment.plan.students) and all(one.answered for one in terms.values())
 
 
 def counted_students(endpoints: Mapping[str, Endpoint], settings: Settings) -> tuple[str, ...]:
@@ -110,52 +169,34 @@ def counted_students(endpoints: Mapping[str, Endpoint], settings: Settings) -> t
     return tuple(name for name, one in endpoints.items() if settings.ledger is not None or not one.is_scripted)
 
 
-def next_look(prepared: PreparedEvaluation, student: Student, *, ledger: Path) -> statistics.NextLook:
+def next_look(
+    prepared: PreparedEvaluation, student: Student, *, ledger: Path, remembered: bool = True
+) -> statistics.NextLook:
     """What the next look at a student is about. The place of its skill counts from the ledger: both may be moved."""
-    plan, harness = prepared.experiment.plan, load_harness(prepared.experiment.plan.harness)
-    judge = identity(prepared.experiment.judge)
-    served = prepared.experiment.served[student.name]
-    conditions = harness.identity(prepared.experiment.trial_limits, files="")
+    experiment, plan = prepared.experiment, prepared.experiment.plan
+    harness, judge = load_harness(plan.harness), identity(experiment.judge)
+    served = experiment.served[student.name]
+    conditions = harness.identity(experiment.trial_limits, files="")
+    against = "baseline" if experiment.previous is None else experiment.previous.digest
     return statistics.NextLook(
         student=student.name,
         model=model_key(student, weights=served.weights or served.only),
         kind=kind_key(student, harness=harness.version, conditions=conditions, known=served.is_known),
         served=None if served.fingerprint is None else digest_of(served.fingerprint)[:16],
-        skill=prepared.experiment.skill.name,
+        skill=experiment.skill.name,
         place=digest_of(relpath(prepared.order.skill.resolve(), ledger.parent.resolve()))[:16],
-        version=prepared.experiment.skill.digest,
-        sketch=sketch_of(prepared.experiment.skill),
-        against="baseline" if prepared.experiment.previous is None else prepared.experiment.previous.digest,
+        version=experiment.skill.digest,
+        sketch=sketch_of(experiment.skill),
+        against=NOTHING if plan.against is None else against,
         design=plan.design,
         repeats=plan.repeats,
         min_lift=prepared.order.min_lift,
         cases={case.id: (case_key(case), _checks(case, judge)) for case in plan.cases},
         families={case_key(case): case.family for case in plan.cases if case.family is not None},
-        words={case_key(case): words_of(case) for case in plan.cases},
-        rejected=frozenset(map(case_key, prepared.rejected)),
+        rejected=frozenset((case_key(case), _checks(case, judge)) for case in prepared.rejected),
+        practice=prepared.order.practice,
+        remembered=remembered,
     )
-
-
-def terms_at_end(
-    ledger: LookLedger, prepared: PreparedEvaluation, record: RunRecord, *, run: Path, known: Iterable[Trial]
-) -> dict[str, LookTerms]:
-    """The terms of a run that ends or goes on: as strict as what was looked at since it began demands.
-
-    Otherwise runs that were begun together, or begun and stopped, would each end as a first look.
-    """
-    found, kept = dict(record.looks), ledger.read()
-    if not any(look.at >= record.started_at for look in kept):
-        return found
-    present, name = frozenset(map(instance_of, known)), Path(named_run(str(run.resolve()))).name
-    for student in prepared.experiment.plan.students:
-        coming = next_look(prepared, student, ledger=ledger.path)
-        own = [look for look in kept if look.is_of(name) and look.student == student.name]
-        if student.name in found and all(look.unfinished for look in own):
-            now_terms = statistics.look_terms([look for look in kept if look not in own], coming, present=present)
-            if now_terms.level < found[student.name].level:
-                told = replace(now_terms, prior=found[student.name].prior, removed=found[student.name].removed)
-                found[student.name] = told
-    return found
 
 
 def _checks(case: Case, judge: str | None) -> str:
@@ -164,96 +205,8 @@ def _checks(case: Case, judge: str | None) -> str:
     return digest_of([digest, judge])[:16] if "judge" in checks.needs(case) else digest
 
 
-def recorded_evaluation(earlier: EarlierLooks, recorded: Mapping[str, Look]) -> Evaluation | None:
-    """What the ledger says of these students; `None` where that cannot be read any more."""
-    prepared, plan = earlier.prepared, earlier.prepared.experiment.plan
-    students = [student for student in plan.students if student.name in recorded]
-    looks = [recorded[student.name] for student in students]
-    gone = {name: look for name, look in recorded.items() if not _has_run(look)}
-    kept = [
-        (gone[student.name], frozenset(map(instance_of, stored_trials(prepared.experiment, earlier.settings, student))))
-        for student in students
-        if student.name in gone
-    ]
-    said = dict.fromkeys((*prepared.notes, *(note for look in looks for note in look.notes)))
-    empty = Evaluation(
-        skill=prepared.experiment.skill,
-        run=looks[0].run,
-        cases=len(plan.cases),
-        repeats=plan.repeats,
-        planned=len(plan),
-        design=plan.design,
-        students=(),
-        case_states=prepared.qualifications,
-        bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
-        # What the verdict itself rests on goes first: a terminal shows three notes.
-        notes=(*_gone_notes(kept, earlier.ledger.path), *unchanged_notes(recorded, of=len(plan.students)), *said),
-        sandbox=None if prepared.experiment.sandbox is None else prepared.experiment.sandbox.backend,
-        others=prepared.experiment.others,
-    )
-    # What holds among the models of one run was not tested among those of several.
-    among = {} if len({look.run for look in looks}) == 1 else {"holds_among": None}
-    reports: list[Json] = [
-        {**look.report, **among, "model": student.name} for look, student in zip(looks, students, strict=True)
-    ]
-    try:
-        read = read_evaluation(
-            {**evaluation_json(empty), "students": reports},
-            run=empty.run,
-            skill=prepared.experiment.skill,
-            students=students,
-            min_lift=prepared.order.min_lift,
-        )
-    except UnreadableResult:
-        return None
-    return replace(read, run_is_here=students[0].name not in gone)
-
-
-def unchanged_notes(recorded: Mapping[str, Look], *, of: int) -> tuple[str, ...]:
-    """Since when nothing has changed, one note for all students where that is the same day."""
-    notes = {
-        name: f"unchanged since {look.at[:10]}, so this is the recorded verdict and no model was asked "
-        "(--fresh asks again)"
-        for name, look in recorded.items()
-    }
-    if len(notes) == of and len(set(notes.values())) == 1:
-        return (next(iter(notes.values())),)
-    return tuple(f"{name}: {note}" for name, note in notes.items())
-
-
-def _has_run(look: Look) -> bool:
-    """Whether the run folder is here: a run of the same skill."""
-    try:
-        return read_run(Path(look.run)).skill_digest == look.version
-    except (UpskillError, OSError):
-        return False
-
-
-def _gone_notes(gone: Iterable[tuple[Look, frozenset[str]]], ledger: Path) -> Iterator[str]:
-    """What is told of looks without a run folder, each with the answers that the trial store has: also whether those
-    are what the verdict rests on."""
-    stored: list[Look] = []
-    unseen: list[Look] = []
-    for look, present in gone:
-        (stored if look.answers and look.answers <= present else unseen).append(look)
-    if stored:
-        runs = ", ".join(sorted({look.run for look in stored})[:3])
-        yield f"the run folder is missing, so there are no answers to show: {runs}"
-    if unseen:
-        days = ", ".join(sorted({look.at[:10] for look in unseen})[:3])
-        yield (
-            f"the verdict comes from ledger {ledger}, of {days}; its answers are neither in a run folder "
-            "nor in the cache, so they were not checked"
-        )
-
-
-def with_recorded(evaluation: Evaluation, recorded: Evaluation, order: Sequence[Student]) -> Evaluation:
-    """Both together, in the order in which the students were asked for."""
-    place = {student.name: number for number, student in enumerate(order)}
-    both = (replace(report, holds_among=None) for report in (*evaluation.students, *recorded.students))
-    students = tuple(sorted(both, key=lambda report: place[report.student.name]))
-    new = tuple(note for note in recorded.notes if note not in evaluation.notes)
-    return replace(evaluation, students=students, notes=(*evaluation.notes, *new))
+_FEWEST_SPLIT = 12
+"""With fewer cases a half of them proves nothing about new ones."""
 
 
 def look_notes(terms: Mapping[str, LookTerms]) -> tuple[str, ...]:
@@ -264,114 +217,51 @@ def look_notes(terms: Mapping[str, LookTerms]) -> tuple[str, ...]:
     return tuple(f"{name}: {note}" for name, note in notes.items())
 
 
-def first_look_line(terms: Mapping[str, LookTerms], cases: Iterable[Case]) -> str | None:
-    """What a second look will cost, before the first look at cases that were held out; `None` elsewhere."""
-    if not terms or any(one.earlier for one in terms.values()) or not any(map(split_side, cases)):
+def first_look_line(terms: Mapping[str, LookTerms], cases: Sequence[Case], *, split: str) -> str | None:
+    """What a second look will cost, before the first one; `None` elsewhere, or where the cases are too few to be split.
+
+    `split` is the command that splits them.
+    """
+    if not terms or any(one.earlier or one.id for one in terms.values()):
         return None
-    first, second = (f"{100 * (1 - 2 * statistics.level_after(helped)):.3g}%" for helped in ([], [False]))
-    return (
-        f"this is the first look at these held-out cases, with an interval of {first}; after a change of the skill the "
-        f"second has {second} and is wider, so practise before it (--practice)"
-    )
+    after = "after a change of the skill the next look needs stronger evidence"
+    if any(map(split_side, cases)):
+        return f"this is the first look at these held-out cases; {after}, so practise before it (--practice)"
+    if len(cases) < _FEWEST_SPLIT:
+        return None
+    return f"this is the first look at these cases; {after}. To try changes first: {split}, then eval with --practice"
 
 
-def keep_looks(
-    ledger: LookLedger,
-    prepared: PreparedEvaluation,
-    settings: Settings,
-    evaluation: Evaluation,
-    finished: Iterable[Trial],
-    *,
-    schedules: Mapping[str, Schedule],
-    terms: Mapping[str, LookTerms],
-) -> None:
-    """Add a look for every student of which something was seen."""
-    experiment, judge = prepared.experiment, identity(prepared.experiment.judge)
-    # The same pairs, with a ceiling beside them or of a run at the same time, are not counted as a second look.
-    counted = ledger.read()
-    told: list[Mapping[str, Json]] = evaluation_json(evaluation)["students"]  # type: ignore[assignment]
-    seen: dict[str, list[Trial]] = {name: [] for name in counted_students(experiment.endpoints, settings)}
-    for trial in finished:
-        if trial.student in seen and schedules[trial.student].counts(trial):
-            seen[trial.student].append(trial)
-    for report, said in zip(evaluation.students, told, strict=True):
-        name = report.student.name
-        if name in seen and report.verdict is not None and report.lifts:
-            level = terms.get(name, statistics.FIRST_LOOK).level
-            coming, (arm, against) = next_look(prepared, report.student, ledger=ledger.path), report.compared
-            cases = _seen_cases(experiment.plan.cases, judge, seen[name], arm=arm, against=against)
-            run, notes = named_run(evaluation.run), evaluation.notes
-            look = _look(coming, cases, report, said, seen[name], run=run, level=level, notes=notes)
-            if not any(look.cases == other.cases and not other.unfinished for other in counted):
-                ledger.append(look)
-
-
-def _look(
-    coming: statistics.NextLook,
-    cases: tuple[SeenCase, ...],
-    report: StudentReport,
-    said: Mapping[str, Json],
-    finished: Sequence[Trial],
-    *,
-    run: str,
-    level: float,
-    notes: tuple[str, ...],
-) -> Look:
-    assert report.verdict is not None
-    arm, against = report.compared
-    look = coming.taken(
-        at=now(),
-        run=run,
-        cases=cases,
-        level=level,
-        verdict=report.verdict,
-        claim=report.claim,
-        sentence=report.sentence,
-    )
-    return replace(
-        look,
-        lost=statistics.count_losses(finished, arm=arm).lost,
-        lost_against=statistics.count_losses(finished, arm=against).lost,
-        end=report.end,
-        report=said,
-        notes=notes,
-    )
+def _says_the_same(known: Look | None, look: Look) -> bool:
+    """Whether the ledger has this already, of a run before."""
+    return known is not None and replace(known, run=look.run, ended_at=look.ended_at) == look and not known.is_open
 
 
 def _seen_cases(
-    cases: Iterable[Case], judge: str | None, finished: Iterable[Trial], *, arm: str, against: str
+    opened: Sequence[SeenCase], cases: Sequence[Case], finished: Collection[Trial], *, arm: Arm, against: Arm | None
 ) -> tuple[SeenCase, ...]:
-    scored: dict[tuple[str, str, int], Trial] = {}
-    lost: set[tuple[str, str, int]] = set()
-    repeats: dict[str, set[int]] = {}
-    for trial in finished:
-        if trial.lost_answers:
-            lost.add((trial.case_id, trial.arm, trial.repeat))
-        if isinstance(trial.outcome, Scored):
-            scored[trial.case_id, trial.arm, trial.repeat] = trial
-            repeats.setdefault(trial.case_id, set()).add(trial.repeat)
-    found = []
-    for case in cases:
+    """The cases of a look with their pairs. Where only the skill was asked for, the other half counts as passed."""
+    scored: dict[tuple[str, str, int], Trial] = {
+        (one.case_id, one.arm, one.repeat): one for one in finished if isinstance(one.outcome, Scored)
+    }
+    lost = {(one.case_id, str(one.arm), one.repeat) for one in finished if one.lost_answers}
+    seen = []
+    for place, case in zip(opened, cases, strict=True):
         pairs = []
-        for repeat in sorted(repeats.get(case.id, ())):
-            keys = (case.id, arm, repeat), (case.id, against, repeat)
-            if all(key in scored for key in keys):
-                pairs.append(_seen_pair(scored[keys[0]], scored[keys[1]], lost=(keys[0] in lost, keys[1] in lost)))
-        checked = _checks(case, judge)
-        words = words_of(case)
-        found.append(SeenCase(key=case_key(case), checks=checked, words=words, family=case.family, pairs=tuple(pairs)))
-    return tuple(found)
-
-
-def _seen_pair(one: Trial, other: Trial, *, lost: tuple[bool, bool]) -> SeenPair:
-    assert isinstance(one.outcome, Scored)
-    assert isinstance(other.outcome, Scored)
-    return SeenPair(
-        instance=instance_of(one),
-        instance_against=instance_of(other),
-        passed=one.outcome.passed,
-        passed_against=other.outcome.passed,
-        answers=(one.answer_digest, other.answer_digest),
-        lost=lost,
-        repeat=one.repeat,
-    )
+        for repeat in sorted({number for case_id, _, number in scored if case_id == case.id}):
+            key, other_key = (case.id, arm, repeat), (case.id, against or "", repeat)
+            if key not in scored or (against is not None and other_key not in scored):
+                continue
+            one, other = scored[key], scored.get(other_key)
+            pairs.append(
+                SeenPair(
+                    instance=instance_of(one),
+                    instance_against="" if other is None else instance_of(other),
+                    passed=one.passed,
+                    passed_against=True if other is None else other.passed,
+                    # What both lost and then answered is no loss, as in a verdict.
+                    lost=(key in lost and other_key not in lost, other_key in lost and key not in lost),
+                )
+            )
+        seen.append(replace(place, pairs=tuple(pairs)))
+    return tuple(seen)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from upskill.core.nouns import Files, Skill, harness_info
 from upskill.core.nouns.case import CaseChanges
+from upskill.core.nouns.evaluation import Required
 from upskill.core.nouns.harness import Ceiling
 from upskill.core.nouns.skill import (
     MOST_HANDED_BYTES,
@@ -38,11 +39,15 @@ class EvaluationOrder:
 
     skill: Path
     case_file: Path | None = None
+    more_case_files: tuple[Path, ...] = ()
+    """Files whose cases are measured with those of `case_file`."""
     repeats: int | None = None
-    """Repeats per case of a fixed design; `None` for the sequential design."""
+    """Repeats per case of a fixed design; `None` for the design that suits the comparison."""
     baseline: bool = True
     min_lift: float | None = None
-    """Go on until the interval clears this lift, or is wholly below it."""
+    """The lift that must be shown."""
+    required: Required | None = None
+    """What must be shown of every model. `no-harm` asks again for cases that look broken."""
     previous: Path | None = None
     """An older version of the skill to measure against, instead of no skill."""
     previous_revision: str | None = None
@@ -84,6 +89,11 @@ class EvaluationOrder:
         given = (f"{flag} {value}" for flag, value in values.items() if value is not None)
         return (*given, *(flag for flag, on in flags.items() if on))
 
+    @property
+    def is_gate(self) -> bool:
+        """Whether cases that look broken are asked again until that is known."""
+        return self.previous is not None or self.required == "no-harm"
+
     def __post_init__(self) -> None:
         """Refuse what cannot be asked for together."""
         if self.repeats is not None and self.repeats < 1:
@@ -94,6 +104,11 @@ class EvaluationOrder:
             )
         if self.min_lift is not None and not self.baseline and self.previous is None:
             raise UsageError("--min-lift needs answers without the skill", hint="remove --no-baseline")
+        if self.required == "no-harm" and self.repeats is not None:
+            raise UsageError(
+                "--require no-harm asks each case twice, and those that look broken six times more",
+                hint="remove --runs",
+            )
         if self.practice and (self.baseline or self.previous is not None or self.ceiling is not None):
             raise UsageError("practice asks for answers with the skill alone", hint="remove --compare and the ceiling")
         if self.ceiling is not None and (not self.baseline or self.previous is not None):
@@ -199,6 +214,9 @@ def find_others(among: Among, *, measured: Sequence[Skill]) -> FoundOthers:
         found.add_folder(Path(folder))
     for skill, files in shipped_skills(among.shipped):
         found.add(skill, files, source="shipped")
+    if found.twins and not found.skills and not among.bundled:
+        hint = "name a folder with other skills; or rename one of the two in its SKILL.md"
+        raise UsageError(f"--among: no other skill is left: {found.twins[0]}", hint=hint)
     found.require_bounds()
     names = sorted(found.skills)
     return FoundOthers(
@@ -226,6 +244,7 @@ class _Found:
         self.sources: dict[str, OtherSource] = {}
         self.contents: dict[str, Files] = {}
         self.notes: list[str] = []
+        self.twins: list[str] = []
 
     def add_folder(self, folder: Path) -> None:
         """Every skill in a folder; a folder without one is a mistake."""
@@ -239,6 +258,8 @@ class _Found:
         for path in paths[: MOST_OTHERS + 2]:
             try:
                 skill = read_skill(path)
+                if skill.name in self._names:
+                    self.twins.append(f"{on_one_line(str(path))} and the measured skill are both named {skill.name}")
                 if skill.digest not in self._digests:
                     self.add(skill, read_contents(path, skill), source="folder")
             except SkillInvalid as error:

@@ -86,7 +86,7 @@ def _words(one: "PlannedSkill") -> str:
     if one.prepared is None:
         return unmeasured_words(one.skill)
     new = "new; " if one.skill.is_new else ""
-    return f"{new}{'recorded verdict, nothing is asked' if one.recorded else one.estimate.words}"
+    return f"{new}{'unchanged, nothing is asked' if one.recorded else one.estimate.words}"
 
 
 def _planned_json(one: "PlannedSkill") -> "Json":
@@ -142,9 +142,8 @@ def show_result(
     """
     from upskill.report.terminal import show_evaluation
 
-    here = evaluation.run_is_here
     shown = glance_here(evaluation, skill=skill, case_file=case_file, own=own)
-    after = next_lines(shown.next_step, run=evaluation.run) if here and alone else []
+    after = next_lines(shown.next_step, run=evaluation.run) if alone else []
     out = console()
     taken = rows_noted + rows_on_stderr(after)
     show_evaluation(evaluation, out, shown=shown, taken=taken, every_note=verbose)
@@ -157,18 +156,17 @@ def glance_here(
     evaluation: "Evaluation", *, skill: Path | None = None, case_file: Path | None = None, own: bool = True
 ) -> "Glance":
     """The answer with the next command, as for `show_result`."""
-    from upskill.core.nouns.plan import NOTHING_MORE
     from upskill.core.runs.own_runs import resume_command
     from upskill.evaluation.report import case_file_of, skill_folder_of, typed_for
     from upskill.report.glance import glance
 
-    run = Path(evaluation.run) if evaluation.run_is_here else None
+    run = Path(evaluation.run)
     return glance(
         evaluation,
-        skill=str(skill) if skill is not None else None if run is None else skill_folder_of(run),
-        tests=str(case_file) if case_file is not None else None if run is None else case_file_of(run),
-        resume=resume_command(run) if run is not None and own else None,
-        again=NOTHING_MORE if run is None else typed_for(run),
+        skill=str(skill) if skill is not None else skill_folder_of(run),
+        tests=str(case_file) if case_file is not None else case_file_of(run),
+        resume=resume_command(run) if own else None,
+        again=typed_for(run),
     )
 
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upskill.core import statistics
 from upskill.core.nouns import Evaluation, Scored, StudentReport, Trial
 from upskill.core.nouns.evaluation import PastRun
 from upskill.core.nouns.look import Look, alike, sketch_of
@@ -42,7 +41,7 @@ class LooksOfSkill:
 def looks_of(skill: str, ledger: str | None) -> LooksOfSkill:
     """The looks at all versions of a skill, by its name or its folder, oldest first."""
     path = default_ledger_path() if ledger is None else Path(ledger)
-    book = LookLedger(path, contradiction=statistics.contradiction)
+    book = LookLedger(path)
     looks = book.read()
     folder = Path(skill)
     read = read_skill(folder) if folder.is_dir() else None

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from upskill.atomic_file import write_atomically
-from upskill.core.cases.files import CaseFile, is_foreign
+from upskill import disk
+from upskill.core.cases.files import LIST_KEYS, CaseFile, is_foreign
 from upskill.core.cases.split import CaseCounts, split_cases
 from upskill.core.foreign_json import read_json
 from upskill.core.nouns import Case, CaseUse, Errored, Evaluation
@@ -62,16 +62,15 @@ def split_once(skill: Path, case_file: Path | None, *, practice: float, looks: S
 
 def _write_sides(found: CaseFile, sides: Mapping[str, CaseUse]) -> None:
     value: Any = read_json(found.path)
-    if is_foreign(value, found.path.name):
-        raise UsageError(
-            f"{found.path}: is in the form of another tool, which has no place for a split",
-            hint='write the cases to skill_meta.json, as {"cases": […]}; see docs/reference/files.md',
-        )
-    items = value if isinstance(value, list) else next(value[key] for key in ("cases", "tests") if value.get(key))
+    items = value if isinstance(value, list) else next(value[key] for key in LIST_KEYS if value.get(key))
+    foreign = is_foreign(value, found.path.name)  # there, whatever key is not ours is kept as `extra`
     for item, case in zip(items, found.cases, strict=True):
         item["use"] = sides[case.id]
-        item["extra"] = {**(item.get("extra") or {}), SPLIT: sides[case.id]}
-    write_atomically(found.path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+        if foreign:
+            item[SPLIT] = sides[case.id]
+        else:
+            item["extra"] = {**(item.get("extra") or {}), SPLIT: sides[case.id]}
+    disk.write(found.path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def _counted(cases: Sequence[Case]) -> str:
@@ -169,7 +168,7 @@ def watching(paths: Sequence[Path], act: Callable[[], None], *, seconds: float =
 
 
 def _state(paths: Sequence[Path]) -> dict[Path, tuple[int, int]]:
-    files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else (path,))]
+    files = [file for path in paths for file in (disk.below(path) if path.is_dir() else (path,))]
     found = {}
     for file in files:
         try:

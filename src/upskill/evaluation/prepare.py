@@ -21,6 +21,7 @@ from upskill.core.nouns.text import BYTES_PER_TOKEN, count
 from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.records import RunRecord
 from upskill.core.settings import Settings
+from upskill.core.settings.trust import unread_above
 from upskill.core.skills.skills import read_contents, read_skill
 from upskill.core.trials.harness import Requests, agent_limits, load_agent
 from upskill.core.trials.judge import judge_for, needed_judge
@@ -36,12 +37,14 @@ from upskill.evaluation.cases import (
     half_of,
     is_own_case_file,
     practice_cases,
+    typed_cases,
     without_copies,
     without_practised,
 )
 from upskill.evaluation.estimate import EXPECTED_ANSWER_TOKENS, PlanEstimate, estimate_plan, seconds_per_call
 from upskill.evaluation.order import EvaluationOrder, danger_notes, find_others, require_offered_by
 from upskill.sandbox import ENGINES, Backend, SandboxFacts, require_sandbox
+from upskill.sandbox.contract import MemoryBy
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -58,8 +61,6 @@ class ChosenCases:
     """Where they come from."""
     arms: tuple[Arm, ...] | None = None
     """The arms that are run; `None` for those of an evaluation."""
-    turn_cap: int | None = None
-    """The most turns of the sequential design; `None` for as many as suit the number of cases."""
     loads_only: bool = False
     """Whether they are prompts without checks, and an answer ends when the skill is loaded."""
 
@@ -73,6 +74,8 @@ class PreparedEvaluation:
     """As the servers have room for them."""
     experiment: Experiment
     case_file: Path
+    merged_cases: tuple[Case, ...]
+    """All cases, where they are of several files; else none."""
     estimate: PlanEstimate
     notes: tuple[str, ...]
     qualifications: tuple[Qualification, ...] = ()
@@ -127,6 +130,9 @@ def prepare(
     plan is shown and not run. `servers` are asked what they say of themselves.
     """
     skill = read_skill(order.skill)
+    if chosen is None and not skill.body.strip():
+        where = f"{order.skill}: SKILL.md has nothing below its frontmatter"
+        raise UsageError(f"{where}, so it teaches nothing", hint="write the instructions there; nothing was asked")
     if chosen is None:
         case_file, case_changes = cases_of(order, judge=settings.judge is not None)
     else:
@@ -141,7 +147,7 @@ def prepare(
     only = None if begun is None else frozenset(case.id for case in begun.cases)
     loads_only = chosen is not None and chosen.loads_only
     if order.practice:
-        counted = practice_cases(case_file.cases)
+        counted = practice_cases(case_file.cases, typed=typed_cases(order.skill, order.case_file))
     elif chosen is None:
         # Cases that were written for this version of the skill came after it: it holds nothing that was learned from
         # them. A version that is compared with one in git does not say so of itself.
@@ -189,9 +195,6 @@ def prepare(
     planned = _ceiling_cases(order.ceiling, admitted.cases, case_file.path)
     if order.half is not None:
         planned = replace(planned, cases=half_of(planned.cases, order.half))
-    turn_cap = None if chosen is None else chosen.turn_cap
-    if begun is not None:
-        turn_cap = begun.turn_cap or begun.repeats * len(begun.cases)
     arms = None if chosen is None else chosen.arms
     compared = harness_info(harness).planned_arms(
         baseline=order.baseline, previous=order.previous is not None, ceiling=order.ceiling
@@ -201,7 +204,7 @@ def prepare(
         tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
         arms=arms or compared,
         repeats=order.repeats,
-        turn_cap=turn_cap,
+        gate=order.is_gate,
         seed=settings.seed,
         harness=harness,
     )
@@ -223,14 +226,15 @@ def prepare(
         judge=judge,
     )
     unread = _require_windows(experiment, servers)
-    hint = None
-    if chosen is None and plan.against is not None:
-        hint = statistics.more_cases_hint(cases=len(plan.cases), families=plan.units)
+    advice: tuple[str, ...] = ()
+    if chosen is None and plan.design == "fixed" and plan.repeats > 1 and plan.is_deterministic:
+        advice = ("at temperature 0 answers repeat themselves: --runs 1 is enough, and more cases say more",)
     return PreparedEvaluation(
         order=order,
         settings=settings,
         experiment=experiment,
         case_file=case_file.path,
+        merged_cases=case_file.cases if order.more_case_files else (),
         estimate=estimate_plan(
             plan,
             experiment.requests,
@@ -240,10 +244,11 @@ def prepare(
             most_minutes=settings.max_time_minutes,
         ),
         notes=(
-            *unconfined_notes(backend),
+            *unconfined_notes(backend, memory_by=None if sandbox is None else sandbox.memory_by),
             *dangers,
             *_commit_notes(order.previous_revision if order.previous is not None else None),
             *_case_notes(case_changes),
+            *skill.notes,
             *unknown_version,
             *untyped,
             *counted.notes,
@@ -251,7 +256,6 @@ def prepare(
             *planned.notes,
             *unread,
             *(family_notes(admitted.cases) if chosen is None else ()),
-            *skill.notes,
             *others.notes,
             *_unseen_notes(skill, harness),
             *(note for one in served.values() for note in one.notes),
@@ -261,7 +265,7 @@ def prepare(
         rejected=tuple(case for case in counted.cases if case not in admitted.cases),
         case_changes=case_changes,
         untyped=untyped,
-        advice=() if hint is None else (hint,),
+        advice=advice,
     )
 
 
@@ -301,7 +305,8 @@ def students_named(settings: Settings) -> tuple[str, ...]:
     if not names:
         raise UsageError(
             "no model was named",
-            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
+            hint=f"{unread_above(Path.cwd())}add -m NAME, for example -m haiku, "
+            "or -m local --base-url http://localhost:8080/v1",
         )
     return names
 
@@ -370,32 +375,28 @@ def _plan(
     *,
     arms: tuple[Arm, ...],
     repeats: int | None,
-    turn_cap: int | None,
+    gate: bool,
     seed: int,
     harness: str,
 ) -> TrialPlan:
-    """A number of repeats is a fixed design; without a baseline there is nothing to decide, so one repeat will do."""
-    sequential = repeats is None and len(arms) > 1
-    cap = turn_cap or statistics.default_cap(len(cases))
-    return TrialPlan(
-        cases=cases,
-        students=students,
-        arms=arms,
-        repeats=-(-cap // len(cases)) if sequential else repeats or 1,
-        turn_cap=cap if sequential and cap % len(cases) else None,
-        seed=seed,
-        harness=harness,
-        design="sequential" if sequential else "fixed",
-    )
+    """A number of repeats is a fixed design. At temperature 0, and where nothing is compared, one repeat is enough."""
+    plan = TrialPlan(cases=cases, students=students, arms=arms, repeats=repeats or 1, seed=seed, harness=harness)
+    if repeats is not None or plan.against is None:
+        return plan
+    if gate:
+        return replace(plan, repeats=statistics.GATE_REPEATS, design="gate")
+    if plan.is_deterministic:
+        return plan
+    return replace(plan, repeats=statistics.most_repeats(len(cases)), design="two looks")
 
 
 def cases_of(order: EvaluationOrder, *, judge: bool) -> tuple[CaseFile | None, CaseChanges]:
     """The cases that are measured, `None` where there are none, and how they differ from those of the older version."""
-    found = find_cases(order.skill, order.case_file, judge=judge)
-    if found is None or order.previous is None or order.previous_revision is None:
+    found = find_cases(order.skill, order.case_file, judge=judge, more=order.more_case_files)
+    if found is None or order.previous is None or not is_own_case_file(order.skill, found.path):
         return found, NO_CASE_CHANGES
-    if not is_own_case_file(order.skill, found.path):
-        return found, NO_CASE_CHANGES
+    if order.previous_revision is None and find_cases(order.previous, None, judge=True) is None:
+        return found, NO_CASE_CHANGES  # a copy of the text alone: what else changed is not known
     cases, changes = changed_cases(order.previous, found.cases, accepted=order.accept_changed_cases)
     return replace(found, cases=cases), changes
 
@@ -474,10 +475,12 @@ def _longest(
     return needed, f"{'' if tokens is not None and not last.later else '~'}{needed:,} tokens{with_answers}"
 
 
-def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
+def unconfined_notes(backend: Backend | None, *, memory_by: MemoryBy | None = None) -> tuple[str, ...]:
     """What every report of a run says where nothing was confined, or by what the tests do not run."""
     if backend == "docker":
         return ("programs ran in containers of docker; upskill is tested with the engine of podman only",)
+    if backend == "bubblewrap" and memory_by == "process":
+        return ("no control group: memory was limited for each process of an answer, not for all together",)
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: programs that models wrote ran on this machine with your rights (--sandbox none)",)

@@ -20,7 +20,6 @@ from upskill.core.nouns import (
     Trial,
     harness_info,
 )
-from upskill.core.nouns.look import LookTerms
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.own_runs import is_inside, is_own_run, not_own
@@ -28,6 +27,7 @@ from upskill.core.runs.records import CaseReference, RunRecord, read_run
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.runs.trial_log import collector_paused, emptied
 from upskill.core.skills.skills import read_skill
+from upskill.core.statistics import FIRST_LOOK
 from upskill.core.trials.judge import (
     grade_without_asking,
     grading_context,
@@ -37,7 +37,6 @@ from upskill.core.trials.judge import (
 )
 from upskill.errors import UsageError
 from upskill.evaluation.cases import qualify_within
-from upskill.evaluation.conclude import without_claim
 from upskill.evaluation.prepare import unconfined_notes
 from upskill.evaluation.replay import (
     changed_families,
@@ -90,13 +89,14 @@ def regrade(
             judge=record.judge,
             graded=graded,
         )
-    looks = _looks(plan.cases, record)
     states = _states(plan.cases, skill, record, backend=confined.backend if confined else None)
-    found = conclude_again(run, record, plan, regraded, skill=skill, looks=looks, case_states=states)
     digests = {reference.id: reference.digest for reference in record.cases}
     rewritten = sum(case.digest != digests[name] for name, case in known.items())
-    if rewritten:
-        found = replace(found, students=tuple(map(without_claim, found.students)))
+    looks = {
+        student.name: replace(record.looks.get(student.name, FIRST_LOOK), regraded=rewritten)
+        for student in record.students
+    }
+    found = conclude_again(run, record, plan, regraded, skill=skill, looks=looks, case_states=states)
     return replace(
         found,
         bought=replace(found.bought, cost=0.0),
@@ -132,16 +132,6 @@ def _by_arm(flipped: Counter[tuple[Arm, bool]], harness: str) -> str:
         for (arm, passes), number in sorted(flipped.items())
     ]
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _looks(cases: Iterable[Case], record: RunRecord) -> dict[str, LookTerms]:
-    """Without earlier pairs of cases whose checks have changed: their answers are not here to be graded again."""
-    digests = {reference.id: reference.digest for reference in record.cases}
-    same = {case.id for case in cases if case.digest == digests.get(case.id)}
-    return {
-        student: replace(terms, prior=tuple(case for case in terms.prior if case.case_id in same))
-        for student, terms in record.looks.items()
-    }
 
 
 def _match(asked: Sequence[CaseReference], cases: Sequence[Case], source: Path) -> dict[str, Case]:

@@ -24,7 +24,7 @@ from upskill.core.nouns import (
     Trial,
     TrialPlan,
 )
-from upskill.core.nouns.look import LookTerms, end_by_design
+from upskill.core.nouns.look import LookTerms
 from upskill.core.nouns.skill import RUN_FILE, SKILL_FILE, SkillFile
 from upskill.core.nouns.text import count, on_one_line, points, points_range
 from upskill.core.runs.own_runs import is_inside
@@ -36,21 +36,11 @@ from upskill.core.skills.markdown import parse_skill_text
 from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import (
     FIRST_LOOK,
-    CaseTally,
-    Decision,
-    DroppedPair,
-    Level,
-    Pair,
-    Pairing,
-    measure_lift,
-    tallies_of,
 )
-from upskill.core.statistics.pairs import collapse_copies
 from upskill.core.statistics.verdict import CutShort
-from upskill.core.trials.schedule import AfterPair, Schedule, SequentialSchedule, ignore_pair, schedule_for
+from upskill.core.trials.schedule import Schedule
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.conclude import by_student, summarise
-from upskill.report.facts import PathPoint, StudentPath
 from upskill.report.json_report import UnreadableResult, read_evaluation
 
 
@@ -64,7 +54,6 @@ def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
         seed=record.seed,
         harness=record.harness.partition("/")[0],
         design=record.design,
-        turn_cap=record.turn_cap,
     )
 
 
@@ -95,26 +84,16 @@ def changed_families(cases: Sequence[Case], record: RunRecord) -> tuple[str, ...
     )
 
 
-def replay_trials(
-    plan: TrialPlan,
-    trials: Iterable[Trial],
-    *,
-    min_lift: float | None,
-    after_pair: AfterPair = ignore_pair,
-    terms: LookTerms = FIRST_LOOK,
-) -> Schedule:
+def replay_trials(plan: TrialPlan, trials: Iterable[Trial], *, terms: LookTerms = FIRST_LOOK) -> Schedule:
     """The schedule of one student as it goes with these trials, try after try, as far as they are there.
 
-    Where one is missing a sequential schedule ends, since its later pairs were never asked for in that order. A fixed
-    one passes over it: there every pair counts, whichever others are there.
+    One that is missing is passed over: its stage does not end then, and nothing comes after it.
     """
     tries: dict[tuple[str, int, Arm], list[Trial]] = defaultdict(list)
     for trial in trials:
         if isinstance(trial.outcome, Scored) or trial.outcome.was_run:
             tries[trial.case_id, trial.repeat, trial.arm].append(trial)
-    schedule = schedule_for(
-        plan, min_lift=min_lift, after_pair=after_pair, level=terms.level, prior=tallies_of(terms.prior)
-    )
+    schedule = Schedule(plan, terms=terms)
     taken: Counter[tuple[str, int]] = Counter()
     while (turn := schedule.take()) is not None:
         # A pair that errored was run again at the end: the first time its first try counts, then the next.
@@ -122,79 +101,7 @@ def replay_trials(
         if all(mine[arm] for arm in plan.arms[:2]):  # what is run beside them decides nothing
             taken[turn.key] += 1
             schedule.ended(turn, {arm: so_far[-1] for arm, so_far in mine.items() if so_far})
-        elif plan.design == "sequential":
-            break
     return schedule
-
-
-MOST_POINTS = 60
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Replay:
-    """One student's schedule, replayed, and how its estimate moved."""
-
-    schedule: Schedule
-    path: StudentPath
-
-
-def replay(
-    plan: TrialPlan,
-    student: str,
-    trials: Iterable[Trial],
-    *,
-    min_lift: float | None,
-    terms: LookTerms = FIRST_LOOK,
-) -> Replay:
-    """The schedule as it went, and the estimate after every pair of it."""
-    pairs: list[Pair] = []
-    round_ends: list[int] = []
-    begun: set[tuple[str, int]] = set()
-
-    def after_pair(pair: Pair | DroppedPair, _decision: Decision | None) -> None:
-        begun.add((pair.case_id, pair.repeat))
-        if isinstance(pair, Pair):
-            pairs.append(pair)
-        if len(begun) % len(plan.cases) == 0 and pairs and (not round_ends or round_ends[-1] != len(pairs)):
-            round_ends.append(len(pairs))
-
-    schedule = replay_trials(plan, trials, min_lift=min_lift, after_pair=after_pair, terms=terms)
-    level = schedule.level if isinstance(schedule, SequentialSchedule) else Level(terms.level)
-    return Replay(schedule=schedule, path=_path(plan, student, pairs, round_ends, level, tallies_of(terms.prior)))
-
-
-def _path(
-    plan: TrialPlan,
-    student: str,
-    pairs: list[Pair],
-    round_ends: list[int],
-    level: Level,
-    prior: tuple[CaseTally, ...],
-) -> StudentPath:
-    """The estimates as the verdict makes them: at its level, with earlier pairs, and with copies counted once."""
-    found = []
-    for pairs_seen in _looked_at(len(pairs), round_ends):
-        against = plan.against or "baseline"
-        pairing = Pairing(arm=plan.measured, against=against, pairs=tuple(pairs[:pairs_seen]), prior=prior)
-        lift = measure_lift(collapse_copies(pairing), level)
-        if lift is not None:
-            found.append(
-                PathPoint(
-                    pairs=pairs_seen,
-                    mean=lift.mean,
-                    these_cases=lift.these_cases,
-                    cases_like_these=lift.cases_like_these,
-                    round_end=pairs_seen in round_ends,
-                )
-            )
-    return StudentPath(student=student, points=tuple(found), cap=plan.most_turns)
-
-
-def _looked_at(pairs: int, round_ends: list[int]) -> list[int]:
-    """The numbers of pairs that are plotted, at most about 60; ends of rounds and the last are always among them."""
-    step = max(1, -(-pairs // MOST_POINTS))
-    ends = round_ends if len(round_ends) <= MOST_POINTS else [pairs]
-    return sorted({*range(1, pairs + 1, step), *ends, *([pairs] if pairs else [])})
 
 
 CHANGED = "The skill has changed since this run. This is the version that was measured."
@@ -282,21 +189,18 @@ def conclude_again(
     looks: Mapping[str, LookTerms],
     case_states: tuple[Qualification, ...],
 ) -> Evaluation:
-    """The evaluation that these trials of a run give. Each schedule stops where the recorded one did, even if other
-    grades would have let it go on; a run without a result was killed. What was bought is not known here."""
+    """The evaluation that these trials of a run give; a run without a result was killed. What was bought is not known
+    here."""
     killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
     ends = dict.fromkeys((one.name for one in record.students), killed)
     with suppress(UnreadableResult):
         recorded = recorded_evaluation(run, record, name=run.as_posix(), skill=skill)
         ends |= {one.student.name: one.end for one in (() if recorded is None else recorded.students)}
     mine = by_student(trials)
-    schedules: dict[str, Schedule] = {}
-    for name in (student.name for student in plan.students):
-        terms = looks.get(name, FIRST_LOOK)
-        schedule = replay_trials(plan, mine[name], min_lift=record.min_lift, terms=terms)
-        if isinstance(schedule, SequentialSchedule) and end_by_design(ends[name]) is not None:
-            schedule.end("futile" if ends[name] == "futile" else "regraded")
-        schedules[name] = schedule
+    schedules = {
+        student.name: replay_trials(plan, mine[student.name], terms=looks.get(student.name, FIRST_LOOK))
+        for student in plan.students
+    }
     return summarise(
         plan,
         trials,
@@ -369,10 +273,7 @@ def _agree(one: StudentReport, other: StudentReport) -> bool:
 
 def _numbers(report: StudentReport) -> tuple[float, ...]:
     lift = report.lifts[0]
-    wide = lift.cases_like_these or lift.these_cases
-    ends = (lift.these_cases.low, lift.these_cases.high, wide.low, wide.high)
-    rates = (lift.rate or 0.0, lift.rate_against or 0.0)
-    return (lift.mean, lift.pairs, lift.dropped, *ends, *rates)
+    return (lift.mean, lift.pairs, lift.dropped, lift.interval.low, lift.interval.high, lift.rate, lift.rate_against)
 
 
 def _figures(report: StudentReport) -> str:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core import checks, statistics
 from upskill.core.cases.files import read_case_file
+from upskill.core.cases.prompts import TRIGGERS_FILE
+from upskill.core.models.teachers import has_teacher
 from upskill.core.nouns import Case, Evaluation, Purchase, RunEnd, Skill, Trial, TrialPlan, harness_info
 from upskill.core.nouns.case import by_turns
 from upskill.core.nouns.plan import Again
@@ -22,19 +24,20 @@ from upskill.core.runs.records import CaseReference, RunRecord, SettingRecord, r
 from upskill.core.runs.run_folders import RunFolder, name_of_run
 from upskill.core.runs.skill_copy import SkillText
 from upskill.core.runs.trial_log import collector_paused, emptied
+from upskill.core.settings import resolve_settings
+from upskill.core.trials.schedule import Schedule
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.conclude import by_student, summarise
 from upskill.evaluation.replay import (
-    Replay,
     measured_skill,
     planned_only,
     recorded_evaluation,
     recorded_plan,
-    replay,
+    replay_trials,
     skill_of,
 )
 from upskill.redaction import redactor_from
-from upskill.report.facts import ENOUGH, CaseText, LoggedTrial, RunFacts, StudentPath, TokenRatio
+from upskill.report.facts import ENOUGH, CaseText, LoggedTrial, RunFacts, TokenRatio
 from upskill.report.glance import Glance
 from upskill.report.json_report import UnreadableResult
 
@@ -54,7 +57,6 @@ class Report:
     evaluation: Evaluation
     facts: RunFacts
     cases: tuple[CaseText, ...]
-    paths: tuple[StudentPath, ...]
     ratios: tuple[TokenRatio, ...]
     enough: float
     """The pass rate at which a student is good enough."""
@@ -79,7 +81,6 @@ class Report:
             trials=self.logged(),
             skill=self.skill,
             story=self.story,
-            paths=self.paths,
             ratios=self.ratios,
             enough=self.enough,
         )
@@ -150,33 +151,28 @@ def read_report(
     plan = recorded_plan(record, stubs)
     mine = by_student(trials)
     with collector_paused():
-        replays = {
-            student.name: replay(
-                plan,
-                student.name,
-                mine[student.name],
-                min_lift=record.min_lift,
-                terms=record.looks.get(student.name, statistics.FIRST_LOOK),
+        schedules = {
+            student.name: replay_trials(
+                plan, mine[student.name], terms=record.looks.get(student.name, statistics.FIRST_LOOK)
             )
             for student in plan.students
         }
     skill = measured_skill(run, record, problems)
     if evaluation is None:
-        evaluation = _evaluation(run, record, plan, trials, replays, skill_of(skill), problems)
+        evaluation = _evaluation(run, record, plan, trials, schedules, skill_of(skill), problems)
     clean = redactor_from(os.environ).clean_own
     return Report(
         run=run,
         evaluation=evaluation,
         facts=_facts(run, record, problems),
         cases=tuple(_case_text(reference, known.get(reference.id), clean) for reference in record.cases),
-        paths=tuple(one.path for one in replays.values()),
-        ratios=tuple(_ratios(plan, mine, replays)),
+        ratios=tuple(_ratios(plan, mine, schedules)),
         enough=enough,
         record=record,
         counted=frozenset(
             (trial.student, trial.case_id, trial.repeat)
             for trial in trials
-            if trial.student in replays and replays[trial.student].schedule.counts(trial)
+            if trial.student in schedules and schedules[trial.student].counts(trial)
         ),
         shown=_shown(trials),
         skill=skill,
@@ -251,7 +247,7 @@ def _evaluation(
     record: RunRecord,
     plan: TrialPlan,
     trials: list[Trial],
-    replays: Mapping[str, Replay],
+    schedules: Mapping[str, Schedule],
     skill: Skill,
     problems: list[str],
 ) -> Evaluation:
@@ -266,7 +262,7 @@ def _evaluation(
         trials,
         skill=skill,
         run=run.as_posix(),
-        schedules={name: one.schedule for name, one in replays.items()},
+        schedules=schedules,
         cut_short=lambda _: "interrupted",
         min_lift=record.min_lift,
         looks=record.looks,
@@ -297,8 +293,18 @@ def case_file_of(run: Path) -> str | None:
 
 
 def typed_for(run: Path) -> Again | None:
-    """What else was typed for a run of the user's own; `None` where it is not."""
-    return typed_again(run, read_run(run))
+    """What else was typed for a run of the user's own, typed here; `None` where it is not."""
+    again = typed_again(run, read_run(run))
+    return None if again is None else typed_here(again, skill_folder_of(run))
+
+
+def typed_here(again: Again, skill: str | None) -> Again:
+    """The same with what is there to go on with: a teacher, and trigger prompts of the skill."""
+    try:
+        by_hand = not has_teacher(resolve_settings().values)
+    except UpskillError:  # settings that need trust, or are wrong: whoever types says which teacher
+        by_hand = True
+    return replace(again, by_hand=by_hand, has_prompts=skill is None or disk.is_file(Path(skill) / TRIGGERS_FILE))
 
 
 def _case_file(run: Path, record: RunRecord) -> str | None:
@@ -316,17 +322,17 @@ def _skill_folder(run: Path, record: RunRecord) -> str | None:
     return Path(os.path.relpath(folder)).as_posix()
 
 
-def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping[str, Replay]) -> list[TokenRatio]:
+def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], schedules: Mapping[str, Schedule]) -> list[TokenRatio]:
     if plan.against is None:
         return []
-    level = statistics.SEQUENTIAL if plan.design == "sequential" else statistics.FIXED
     ratios = []
     for student, mine in trials.items():
-        if student not in replays:
+        if student not in schedules:
             continue
-        counted = [trial for trial in mine if replays[student].schedule.counts(trial)]
+        schedule = schedules[student]
+        counted = [trial for trial in mine if schedule.counts(trial)]
         ratio = statistics.measure_tokens(
-            counted, arm=plan.measured, against=plan.against, families=plan.families, level=level
+            counted, arm=plan.measured, against=plan.against, families=plan.families, level=schedule.level
         )
         if ratio is not None:
             ratios.append(TokenRatio(student=student, typical=ratio.typical, interval=ratio.interval))
@@ -340,7 +346,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
         skill=record.skill_name,
         skill_folder=_skill_folder(run, record),
         case_file=_case_file(run, record),
-        again=typed_again(run, record),
+        again=typed_for(run),
         folder=name_of_run(run),
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
         logs_from="from the folder where this report was written" if here else "from any folder",
@@ -394,7 +400,7 @@ def keep_page(run: Path, make: Callable[[], str]) -> str | None:
 def write_page(page: str, target: Path) -> None:
     """Write the page atomically. Raises `EngineError` where that is not possible."""
     try:
-        write_atomically(target, page)
+        disk.write(target, page)
     except OSError as error:
         raise EngineError(
             f"{target}: cannot be written ({error.strerror})", hint="name another file with -o FILE"

@@ -25,7 +25,7 @@ from upskill.core.trials.judge import identity
 from upskill.errors import UsageError
 from upskill.evaluation.estimate import client_for
 from upskill.evaluation.evaluate import passages_digest, run_evaluation, with_page
-from upskill.evaluation.looks import look_notes, open_ledger, terms_at_end
+from upskill.evaluation.looks import look_notes, looks_of
 from upskill.evaluation.order import EvaluationOrder, opened_previous, recorded_revision
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.replay import changed_families, in_recorded_families
@@ -89,11 +89,6 @@ def resume(
         prepared = prepare(opened, asked, begun=record, announce=progress.announce)
     prepared = as_begun(prepared, record, run)
     plan = prepared.experiment.plan
-    scripted = prepared.experiment.is_scripted
-    ledger = open_ledger(settings, compared=plan.against is not None, scripted=scripted)
-    if ledger is not None and record.looks:
-        known = folder.trials.read()
-        record = replace(record, looks=terms_at_end(ledger, prepared, record, run=run, known=known))
     prepared = replace(prepared, notes=(*prepared.notes, *look_notes(record.looks)))
     progress.evaluation_planned(plan, skill=prepared.experiment.skill, lines=prepared.lines, notes=prepared.note_lines)
     evaluation = run_evaluation(
@@ -102,7 +97,7 @@ def resume(
         folder,
         folder.sealed(record) if own else record,
         client=client_for(settings),
-        ledger=ledger,
+        looks=looks_of(prepared, settings),
         resumed=True,
         progress=progress,
     )
@@ -170,6 +165,7 @@ def _recorded_order(run: Path, record: RunRecord, typed: TypedAgain, *, own: boo
         skill=skill,
         case_file=cases,
         repeats=record.repeats if record.design == "fixed" else None,
+        required="no-harm" if record.design == "gate" and record.previous_source is None else None,
         baseline=len(record.arms) > 1,
         ceiling=recorded_ceiling(record),
         previous=previous,

@@ -29,7 +29,7 @@ from upskill.errors import UpskillError, UsageError
 from upskill.evaluation.cases import has_cases
 from upskill.evaluation.estimate import Estimate, client_for, purchase_of
 from upskill.evaluation.evaluate import evaluate_opened
-from upskill.evaluation.looks import has_recorded_verdict
+from upskill.evaluation.looks import is_answered
 from upskill.evaluation.order import EvaluationOrder, SameVersion, opened_previous
 from upskill.evaluation.prepare import PreparedEvaluation, cases_of, prepare
 from upskill.lint.lint_skill import lint
@@ -49,7 +49,7 @@ NOTHING = Estimate(
     minutes_expected=0.0,
     minutes_at_most=0.0,
 )
-"""What a skill takes whose verdict is in the ledger."""
+"""What a skill takes whose answers are all there."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,7 @@ class PlannedSkill:
     """`None` where it is not measured. Without the contents of files, which are read again at its turn."""
     estimate: Estimate = NOTHING
     recorded: bool = False
-    """Whether the ledger has its verdict, so that nothing is bought."""
+    """Whether all its answers are there, so that nothing is bought."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -229,7 +229,7 @@ def _plan(
     ]
     stand_ins = tuple((one.name, one.model) for one in answering if one.is_scripted or one.alias_origin is not None)
     skill = replace(skill, case_changes=prepared.case_changes, stand_ins=stand_ins)
-    recorded = has_recorded_verdict(prepared, prepared.settings)
+    recorded = is_answered(prepared, prepared.settings)
     return PlannedSkill(
         skill=skill,
         order=order,
@@ -315,7 +315,8 @@ def _bought(client: MeteredClient, evaluations: Sequence[Evaluation]) -> Purchas
 
 
 SCHEMA = "upskill.evals/1"
-_VERDICTS = ("helps", "cheaper", "no difference", "undecided", "hurts", "no verdict", "not compared")
+_VERDICTS = ("helps", "cheaper", "no difference", "undecided", "hurts", "breaks", "no verdict", "not compared")
+_TOTALS = {"breaks": "with broken cases"}
 _STATES: dict[SkillState, str] = {
     "unchanged": "unchanged",
     "failed": "could not be measured",
@@ -357,7 +358,7 @@ def _skill_json(one: ComparedSkill) -> Json:
 def compared_sentences(found: ComparedSkills) -> tuple[str, ...]:
     """What became of all skills, in one sentence; before it, whether that is final."""
     verdicts = Counter(row.verdict for one in found.evaluations for row in rows_of(one))
-    said = [f"{verdicts[verdict]} {verdict}" for verdict in _VERDICTS if verdicts[verdict]]
+    said = [f"{verdicts[verdict]} {_TOTALS.get(verdict, verdict)}" for verdict in _VERDICTS if verdicts[verdict]]
     states = Counter(one.state for one in found.skills)
     said += [f"{states[state]} {words}" for state, words in _STATES.items() if states[state]]
     models = names_by_model([report.student.name for one in found.evaluations[:1] for report in one.students])
@@ -408,7 +409,7 @@ def _dangers(skills: Sequence[ComparedSkill]) -> Iterator[str]:
 
 def _saved(found: ComparedSkills) -> Iterator[str]:
     """Where the runs are: each by its name where they are few."""
-    runs = [one.run for one in found.evaluations if one.run_is_here]
+    runs = [one.run for one in found.evaluations]
     folders = {str(PurePosixPath(run).parent) for run in runs}
     if len(runs) > _MOST_RUNS and len(folders) == 1:
         yield f"{len(runs)} runs saved in {folders.pop()}"
@@ -440,11 +441,7 @@ def _table(found: ComparedSkills, console: Console) -> list[Text]:
     names = dict(zip((one.folder for one in found.skills), _skill_names(found.skills), strict=True))
     grouped = any(len(one.students) > 1 for one in found.evaluations)
     groups = {one.folder: _rows(one, names[one.folder], grouped=grouped) for one in found.skills}
-    if grouped:
-        drawn = dict(zip(groups, aligned_rows(list(groups.values()), console), strict=True))
-    else:
-        together = iter(aligned_rows([[row for rows in groups.values() for row in rows]], console)[0])
-        drawn = {folder: [next(together) for _ in rows] for folder, rows in groups.items()}
+    drawn = dict(zip(groups, aligned_rows(list(groups.values()), console), strict=True))
     lines: list[Text] = []
     for one in found.skills:
         if one.evaluation is None:

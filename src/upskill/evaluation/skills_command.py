@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import click
@@ -107,6 +107,7 @@ def split(skill: Path, case_file: Path | None, practice: str) -> int:
     """
     from fractions import Fraction
 
+    from upskill.evaluation.cases import typed_cases
     from upskill.evaluation.looks import open_ledger
     from upskill.evaluation.practice import split_once
 
@@ -117,17 +118,14 @@ def split(skill: Path, case_file: Path | None, practice: str) -> int:
     if not 0 < share < 1:
         raise UsageError(f"--practice {practice}: must be between 0 and 1", hint="write 1/3, or 0.25")
     settings = options.resolved({}, uses=["ledger"]).values
-    ledger = open_ledger(settings, compared=True, scripted=False)
+    ledger = open_ledger(settings, scripted=False)
     looks = () if ledger is None else ledger.read()
     print_lines(*split_once(skill, case_file, practice=share, looks=looks))
-    print_lines(f"next, practise: upskill eval {quote(str(skill))} --practice -m MODEL", err=True)
+    print_lines(f"next, practise: upskill eval {typed_cases(skill, case_file)} --practice -m MODEL", err=True)
     return EXIT_DONE
 
 
 _MOST_NAMES = 2
-_OTHER_COLUMNS = 23
-"""Characters of cases, tokens and the space between columns."""
-_LEAST_ROOM = 30
 _NEEDED = "▲▼◆–…"
 
 
@@ -162,7 +160,7 @@ class ListedSkill:
     """Tokens of its body, estimated."""
     problem: str | None = None
     measured: "PastRun | None" = None
-    """The newest run with a result, from the runs folder or from `skill_meta.json`; `None` where there is none."""
+    """The newest result, of the runs folder, `skill_meta.json` or `evidence.json`; `None` where there is none."""
 
     @property
     def changed(self) -> bool | None:
@@ -200,10 +198,10 @@ def list_skills(folder: Path, *, runs_dir: Path) -> Iterator[ListedSkill]:
 
 def _last_measured(folder: Path, skill: "Skill", runs: "Sequence[PastRun]") -> "PastRun | None":
     """The newest measurement of this very version; else the newest of any version."""
-    from upskill.core.runs.run_summaries import measured_with
+    from upskill.core.runs.run_summaries import evidence_beside, measured_with
 
-    noted = measured_with(folder)
-    known = [*(run for run in runs if run.skill == skill.name), *([] if noted is None else [noted])]
+    noted = (one for one in (measured_with(folder), evidence_beside(folder)) if one is not None)
+    known = [*(run for run in runs if run.skill == skill.name), *noted]
     known.sort(key=lambda run: run.started_at or "", reverse=True)
     this = (run for run in known if run.digest == skill.digest)
     return next(this, known[0] if known else None)
@@ -234,36 +232,37 @@ def _skill_row(listed: ListedSkill) -> "Json":
 
 
 def _show_skills(skills: Sequence[ListedSkill], console: "Console", *, verbose: bool) -> None:
-    """Print a row for each skill, below its last verdict a line of its description; all of it, and its files, with
+    """Print a row for each skill, below it a line of its description; all of it, and its files, with
     `verbose`."""
     from rich.text import Text
 
-    from upskill.core.nouns.text import shortened
+    from upskill.core.nouns.text import visible
     from upskill.report import wording
-    from upskill.report.console import plain_table, print_table
+    from upskill.report.console import print_lines as print_texts
+    from upskill.report.console import table_lines
 
     plain = not wording.can_draw(console, _NEEDED)
-    room = max(_LEAST_ROOM, console.width - max(len(one.folder.as_posix()) for one in skills) - _OTHER_COLUMNS)
-    table = plain_table()
-    table.add_column("skill", overflow="fold")
-    table.add_column("cases", no_wrap=True, justify="right")
-    table.add_column("tokens", no_wrap=True, justify="right")
-    table.add_column("last verdict", overflow="fold", min_width=_LEAST_ROOM)
+    cells = []
     for one in skills:
-        description = " ".join(one.skill.description.split()) if one.skill else ""
-        files = [file.path for file in one.skill.files] if one.skill and verbose else []
         cases = "" if one.cases is None else str(one.cases)
         tokens = "" if one.tokens is None else f"~{one.tokens}"
-        table.add_row(Text(one.folder.as_posix()), cases, tokens, _last_verdict(one, plain=plain))
-        for line in (description if verbose else shortened(description, room), *files):
-            table.add_row("", "", "", Text(line, style="dim"))
-    print_table(table, console)
+        cells.append((Text(one.folder.as_posix()), Text(cases), Text(tokens), _last_verdict(one, plain=plain)))
+    heads = ("skill", "cases", "tokens", "last verdict")
+    head, *rows = table_lines(heads, cells, console.width, folded=(3,), right=(1, 2))
+    print_texts(head, console)
+    for one, row in zip(skills, rows, strict=True):
+        description = visible(" ".join(one.skill.description.split())) if one.skill else ""
+        files = [visible(file.path) for file in one.skill.files] if one.skill and verbose else []
+        print_texts(row, console)
+        below = (description if verbose else shorten(description, console.width - 2, placeholder=" …"), *files)
+        print_texts((Text(line, style="dim") for line in below if line), console, indent=2)
 
 
 def _last_verdict(listed: ListedSkill, *, plain: bool) -> "Text":
     """`▲ helps haiku, ? undecided kimi, 2026-11-15`, and whether the skill changed since."""
     from rich.text import Text
 
+    from upskill.core.nouns.lift import with_scope
     from upskill.report.runs import verdict_words
     from upskill.report.terminal import style_of
     from upskill.report.wording import names_by_model
@@ -274,11 +273,14 @@ def _last_verdict(listed: ListedSkill, *, plain: bool) -> "Text":
         return Text("not measured")
     results = listed.measured.results
     names = names_by_model([one.model for one in results])
-    by_verdict: dict[str | None, list[str]] = {}
+    by_verdict: dict[tuple[str | None, str | None], list[str]] = {}
     for result in results:
-        by_verdict.setdefault(result.verdict, []).append(names[result.model])
+        about = None if result.verdict == "invalid" else result.about
+        by_verdict.setdefault((result.verdict, about), []).append(names[result.model])
     text = Text()
-    for verdict, models in by_verdict.items():
+    for (verdict, about), models in by_verdict.items():
         who = ", ".join(models) if len(models) <= _MOST_NAMES else f"{len(models)} models"
-        text.append(f"{verdict_words(verdict, plain=plain)} ", style=style_of(verdict or "")).append(f"{who}, ")
-    return text.append(listed.measured.day + (", changed since" if listed.changed else ""))
+        text.append(f"{verdict_words(verdict, plain=plain)} ", style=style_of(verdict or ""))
+        text.append(f"{with_scope(who, about)}, ")
+    says = ", says evidence.json" if listed.measured.status == "evidence" else ""
+    return text.append(listed.measured.day + says + (", changed since" if listed.changed else ""))

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from upskill import __version__
-from upskill.atomic_file import write_atomically
+from upskill import __version__, disk
 from upskill.core.cases.files import read_case_file
 from upskill.core.nouns import DEFAULT_HARNESS, Case, Scored, Trial
 from upskill.core.nouns.look import case_key
@@ -82,8 +81,8 @@ def export_trl(run: Path, target: Path) -> TrainingRows:
         "rows": [json.loads(source) for source in rows.values()],
     }
     try:
-        write_atomically(target, text)
-        write_atomically(provenance, clean(json.dumps(about, indent=2, ensure_ascii=False)) + "\n")
+        disk.write(target, text)
+        disk.write(provenance, clean(json.dumps(about, indent=2, ensure_ascii=False)) + "\n")
     except OSError as error:
         raise EngineError(f"{target}: cannot be written ({error.strerror})", hint="name another file") from None
     return TrainingRows(rows=len(rows), left_out=dict(sorted(left_out.items())), provenance=provenance)

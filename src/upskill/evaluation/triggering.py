@@ -25,10 +25,10 @@ from upskill.core.runs.records import Status, now
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.settings import ResolvedSettings, Settings
 from upskill.core.statistics.intervals import FIRST_LEVEL
-from upskill.core.statistics.looks import NextLook, look_terms, recorded_look
+from upskill.core.statistics.looks import NextLook, look_terms, same_look
 from upskill.core.statistics.triggering import last_tries, score_triggering, tally_prompts
 from upskill.core.trials.measure import clean_run_logs, measure
-from upskill.core.trials.schedule import schedule_for
+from upskill.core.trials.schedule import Schedule
 from upskill.errors import UsageError
 from upskill.evaluation.conclude import by_student, cut_listing_notes, end_notes, students_end
 from upskill.evaluation.estimate import Estimate
@@ -233,7 +233,7 @@ def _measure(
     with ended_in(folder, record):
         found = measure(
             part.experiment,
-            {student.name: schedule_for(plan, min_lift=None) for student in plan.students},
+            {student.name: Schedule(plan) for student in plan.students},
             client=client,
             folder=folder,
             settings=settings.values,
@@ -335,7 +335,7 @@ class TriggerLooks:
         """
         with self._ledger.alone():
             looks, coming = self._ledger.read(), dict(self._coming(company, part))
-            same = {name: recorded_look(looks, one) if again else None for name, one in coming.items()}
+            same = {name: same_look(looks, one) if again else None for name, one in coming.items()}
             terms = {
                 name: look_terms(looks, coming[name]) if look is None else LookTerms(level=look.level)
                 for name, look in same.items()
@@ -344,16 +344,19 @@ class TriggerLooks:
             for one in scores:
                 if one.verdict in _VERDICTS and one.student in coming and same[one.student] is None:
                     verdict = _VERDICTS[one.verdict]
-                    taken = coming[one.student].taken(
-                        at=now(),
-                        run=self._run,
-                        cases=coming[one.student].questions,
-                        level=terms[one.student].level,
-                        verdict=verdict,
-                        claim=None if verdict == "undecided" else "cases like these",
-                        sentence=one.verdict,
+                    at, level = now(), terms[one.student].level
+                    look = coming[one.student].opened(id=Path(self._run).name, at=at, run=self._run, level=level)
+                    claim = None if verdict == "undecided" else "new cases"
+                    self._ledger.append(
+                        replace(
+                            look,
+                            ended_at=at,
+                            verdict=verdict,
+                            claim=claim,
+                            sentence=one.verdict,
+                            end="plan finished",
+                        )
                     )
-                    self._ledger.append(taken)
         return scores, (*self._ledger.notes, *look_notes(terms))
 
     def _coming(self, company: Company, part: PreparedEvaluation) -> Iterator[tuple[str, NextLook]]:
@@ -368,5 +371,5 @@ class TriggerLooks:
 
 def trigger_looks(prepared: PreparedTriggering, settings: Settings, *, run: str) -> TriggerLooks | None:
     """The looks at descriptions; `None` where scripts answer and no ledger is named."""
-    ledger = open_ledger(settings, compared=True, scripted=prepared.parts[0][1].experiment.is_scripted)
+    ledger = open_ledger(settings, scripted=prepared.parts[0][1].experiment.is_scripted)
     return None if ledger is None else TriggerLooks(ledger, settings, run=run)

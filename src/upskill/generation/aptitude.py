@@ -22,6 +22,7 @@ from upskill.core.nouns.text import count
 from upskill.core.nouns.text import count as counted
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.settings import Settings
+from upskill.core.statistics.intervals import these_cases
 from upskill.core.statistics.lift import measure_lift
 from upskill.core.statistics.pairs import are_copies, collapse_copies, pair_trials
 from upskill.errors import ProviderError, StudentCannotProfit
@@ -201,7 +202,10 @@ def ceiling_lift(trials: Sequence[Trial], *, temperature: float | None) -> Lift 
     repeated = sum(pairs > 1 for pairs in cases.values())
     exact = 2 * repeated >= len(cases) and are_copies(pairing.pairs) if repeated else temperature == 0
     lift = measure_lift(collapse_copies(pairing) if exact else pairing)
-    return replace(lift, these_cases=Interval(low=lift.mean, high=lift.mean)) if lift is not None and exact else lift
+    if lift is None:
+        return None
+    exactly = Interval(low=lift.mean, high=lift.mean)
+    return replace(lift, interval=exactly if exact else these_cases(pairing.tallies), about="these cases")
 
 
 def prospect(lift: Lift | None) -> Prospect:
@@ -214,7 +218,7 @@ def prospect(lift: Lift | None) -> Prospect:
         return "open"
     if lift.mean >= LEAST_GAIN - 1e-9:
         return "can profit"
-    return "cannot profit" if lift.these_cases.high < LEAST_GAIN - 1e-9 else "open"
+    return "cannot profit" if lift.interval.high < LEAST_GAIN - 1e-9 else "open"
 
 
 _APTITUDES = TypeAdapter(tuple[Aptitude, ...])
@@ -235,8 +239,8 @@ def aptitude_figures(one: Aptitude) -> str:
     if one.lift is None:
         return f"{percent(one.baseline)} without a skill"
     before, after = percents(one.lift.rate_against, one.lift.rate, one.lift.mean)
-    interval = one.lift.these_cases
-    known = " on these" if interval.low == interval.high else f", {confidence_interval(one.lift, interval)},"
+    interval = one.lift.interval
+    known = " on these" if interval.low == interval.high else f", {confidence_interval(one.lift)},"
     lift = f"{points(one.lift.mean)} points{known} {count(one.cases, 'practice case')}"
     return f"{before} without a skill, {after} with the passage in the prompt ({lift})"
 

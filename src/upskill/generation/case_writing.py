@@ -6,7 +6,7 @@ all at once, each with its own slice of the material. The same replies give the 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -123,16 +123,21 @@ def write_cases(
 
 def possible_counts(material: Material, counts: CaseCounts) -> CaseCounts:
     """These counts, without held-out cases where a habit was mined that has too few later sessions for them."""
-    too_few = material.later is not None and not material.later.documents
+    too_few = material.later is not None and not material.later
     return replace(counts, held_out=0) if too_few else counts
 
 
 def write_earlier_and_later(
-    write: Callable[..., WrittenCases], material: Material, later: Material, counts: CaseCounts, by_hand: Sequence[Case]
+    write: Callable[..., WrittenCases],
+    material: Material,
+    later: Mapping[str, Material],
+    counts: CaseCounts,
+    by_hand: Sequence[Case],
 ) -> WrittenCases:
-    """Practice and unrelated cases from the earlier sessions of a habit, held-out ones from the later ones.
+    """Practice and unrelated cases from the earlier sessions of a habit, held-out ones from each of the later ones.
 
-    No session is on both sides. Facts may be: that they recur is what a habit is.
+    No session is on both sides. Facts may be: that they recur is what a habit is. What one session shows is one draw
+    from all such sessions, however many cases are written from it, so its cases are a family.
     """
     counts_of_practice = replace(counts, held_out=0)
     earlier = (
@@ -140,22 +145,34 @@ def write_earlier_and_later(
         if counts_of_practice.total
         else WrittenCases(cases=())
     )
-    learn = [case if case.use == "negative" else replace(case, use="learn") for case in earlier.cases]
-    if not counts.held_out:
-        return replace(earlier, cases=tuple(learn))
-    known = (*by_hand, *learn)
-    tested = write(later, counts=CaseCounts(learn=0, held_out=counts.held_out, negative=0), known=known)
-    taken = {case.id for case in known}
-    held_out = (
-        replace(
-            case,
-            id=f"{case.id}-{case.digest[:6]}" if case.id in taken else case.id,
-            use="held-out",
-            family=case.family and f"later-{case.family}",
+    written = [case if case.use == "negative" else replace(case, use="learn") for case in earlier.cases]
+    dropped = [*earlier.dropped]
+    failure: TeacherUnusable | None = None
+    for place, (session, seen) in enumerate(later.items()):
+        share = counts.held_out // len(later) + (place < counts.held_out % len(later))
+        if not share:
+            break
+        known = (*by_hand, *written)
+        try:
+            found = write(seen, counts=CaseCounts(learn=0, held_out=share, negative=0), known=known)
+        except TeacherUnusable as error:
+            failure = error
+            dropped.append(f"{session}: {error.message}")
+            continue
+        taken = {case.id for case in known}
+        written += (
+            replace(
+                case,
+                id=f"{case.id}-{case.digest[:6]}" if case.id in taken else case.id,
+                use="held-out",
+                family=session,
+            )
+            for case in found.cases
         )
-        for case in tested.cases
-    )
-    return WrittenCases(cases=(*learn, *held_out), dropped=(*earlier.dropped, *tested.dropped))
+        dropped += found.dropped
+    if failure is not None and not any(case.use == "held-out" for case in written):
+        raise failure
+    return WrittenCases(cases=tuple(written), dropped=tuple(dropped))
 
 
 _Request = tuple[Batch, Callable[..., Question]]

@@ -73,9 +73,7 @@ _HEEDED = frozenset(
 @click.option("--no-eval", is_flag=True, help="Write the skill and its cases; measure nothing.")
 @click.option("-o", "--output", metavar="DIR", help="The skill's folder.  [default: skills/NAME]")
 @options.COUNTS
-@click.option(
-    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file with your own cases."
-)
+@options.tests_file("case_file", "A file with your own cases.")
 @click.option("--revisions", type=int, default=3, metavar="N", help="At most N revisions.  [default: 3]")
 @click.option("--effort", type=click.Choice(["low", "high"]), default="low", help="high: search over many revisions.")
 @click.option(
@@ -261,7 +259,7 @@ def _show(
     from upskill.core.runs.own_runs import resume_command
     from upskill.core.runs.run_folders import evaluation_in
     from upskill.evaluation.output import show_every_case
-    from upskill.evaluation.report import typed_for
+    from upskill.evaluation.report import typed_for, typed_here
     from upskill.generation.words import generated_json, show_generated
     from upskill.report.next_step import step_after_generate
 
@@ -273,7 +271,7 @@ def _show(
         resume=resume_command(Path(generated.run)),
         students=generated.students,
         description=generated.description is not None,
-        again=NOTHING_MORE if measured is None else typed_for(measured),
+        again=typed_here(NOTHING_MORE, generated.improved) if measured is None else typed_for(measured),
     )
     if as_json:
         print_json({**generated_json(generated, required), "next": step.as_json()})

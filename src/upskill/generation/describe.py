@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.cases.prompts import read_skill_triggers, read_trigger_file, triggers_text
 from upskill.core.nouns.look import case_key
 from upskill.core.nouns.skill import SKILL_FILE, read_among
@@ -176,7 +177,8 @@ def _skill(order: GenerateOrder) -> Path:
         )
     if order.revisions < 1:
         raise UsageError(f"--revisions must be at least 1 with --description-only, not {order.revisions}")
-    text = (skill / SKILL_FILE).read_bytes().decode("utf-8", "replace")
+    read_skill(skill)  # refuses links that lead out
+    text = disk.read_text((skill / SKILL_FILE).resolve())
     try:
         with_description(text, "A description of another skill.")
     except ValueError as error:
@@ -300,14 +302,10 @@ def _draft_of(state: Teaching, description: str) -> Path:
     assert previous is not None
     if description == _old(state).description:
         return previous
-    drafts = state.folder.path / "drafts"
-    numbers = sorted(int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal())
-    for number in numbers:
-        folder = drafts / str(number) / previous.name
-        if folder.is_dir() and read_skill(folder).description == description:
+    for folder in state.folder.drafts:
+        if folder.name == previous.name and read_skill(folder).description == description:
             return folder
-    folder = drafts / str(numbers[-1] + 1 if numbers else 1) / previous.name
-    folder.parent.mkdir(parents=True)
+    folder = state.folder.new_draft(previous.name)
     copy_with_description(previous, folder, description)
     return folder
 

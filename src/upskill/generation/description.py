@@ -14,7 +14,7 @@ from upskill.core.nouns.skill import MOST_CHARACTERS
 from upskill.core.nouns.text import count, points
 from upskill.core.nouns.trigger import PromptTally, TriggerPrompt, TriggerRate, TriggerScore
 from upskill.core.statistics import level_after
-from upskill.core.statistics.intervals import FIXED
+from upskill.core.statistics.intervals import Level
 from upskill.core.statistics.looks import ordinal
 from upskill.core.statistics.pairs import DroppedPair, Pair, Pairing
 from upskill.core.statistics.verdict import judge
@@ -33,7 +33,7 @@ def compare_descriptions(before: TriggerScore, after: TriggerScore, *, level: fl
     """
     old = {tally.prompt.id: tally for tally in before.tallies}
     pairs = [(tally, old[tally.prompt.id]) for tally in after.tallies if tally.prompt.id in old]
-    judgement = judge(_pairing(pairs), level=replace(FIXED, error=level))
+    judgement = judge(_pairing(pairs), level=Level(error=level))
     worse = [
         name
         for name, kind in (("recall", True), ("near misses", False))
@@ -420,8 +420,7 @@ def comparison_words(one: DescriptionComparison) -> str:
     on = f"on {count(len(one.after.tallies), 'held-out prompt')}"
     if one.lift is None or one.verdict == "invalid":
         return f"there is no verdict on the new one, because too many answers errored {on}"
-    interval = one.lift.cases_like_these or one.lift.these_cases
-    figures = f"{points(one.lift.mean)} points of right decisions ({confidence_interval(one.lift, interval)}) {on}"
+    figures = f"{points(one.lift.mean)} points of right decisions ({confidence_interval(one.lift)}) {on}"
     rates = (
         f"recall {rate_words(one.before.recall)} → {rate_words(one.after.recall)}, "
         f"loaded on near misses {rate_words(one.before.near_miss)} → {rate_words(one.after.near_miss)}"

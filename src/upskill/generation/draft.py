@@ -4,15 +4,14 @@ A folder is written whole or not at all; the cases beside a skill stay. Of the r
 """
 
 import json
-import os
 import re
 import secrets
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from upskill import disk
 from upskill.core.nouns import Skill, estimate_tokens
 from upskill.core.nouns.answer import Files
 from upskill.core.nouns.skill import (
@@ -119,7 +118,7 @@ def write_draft(skills_dir: Path, draft: Draft, *, replace: bool = False) -> Ski
     except OSError as error:
         raise EngineError(f"{shown}: the skill cannot be written to it ({error.strerror})") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        disk.remove_folder(beside)
     return read_skill(target)
 
 
@@ -131,36 +130,30 @@ def _write_files(made: Path, draft: Draft) -> None:
             raise UsageError(f"{draft.name}: {on_one_line(path)!r} is not a valid file name in a skill")
         target = made / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        disk.write_new(target, data)
         if path in draft.executable:
             target.chmod(0o755)
 
 
 def _carry_over(old: Path, made: Path) -> None:
     """The cases, and what lies in the folder without being part of the skill, such as a repository."""
-    for child in old.iterdir():
+    for child in disk.listed(old):
         if child.name.casefold() in NOT_FOR_STUDENTS or child.name in NEVER_PART_OF_A_SKILL:
-            if child.is_dir() and not child.is_symlink():
-                shutil.copytree(child, made / child.name, symlinks=True)
-            else:
-                shutil.copy2(child, made / child.name, follow_symlinks=False)
+            disk.copy_whole(child, made / child.name)
 
 
 def _swap(made: Path, target: Path, aside: Path) -> None:
     """Two renames; should the second fail, the first is taken back. The old folder goes last."""
     if not target.exists():
-        made.rename(target)
+        disk.move(made, target)
         return
-    target.rename(aside)
+    disk.move(target, aside)
     try:
-        made.rename(target)
+        disk.move(made, target)
     except OSError:
-        aside.rename(target)
+        disk.move(aside, target)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    disk.remove_folder(aside)
 
 
 def _portable(description: str) -> str:

@@ -7,7 +7,6 @@ changed alone, in its file: every other character of `SKILL.md` stays as it is.
 
 import difflib
 import re
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import Literal
 
 import yaml
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.nouns import Skill
 from upskill.core.nouns.skill import NOT_FOR_STUDENTS, SKILL_FILE, path_problem
 from upskill.core.nouns.text import on_one_line, readable_text
@@ -295,20 +294,17 @@ def copy_with_description(skill: Path, target: Path, description: str) -> Skill:
     try:
         return write_description(target, description)
     except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
+        disk.remove_folder(target)
         raise
 
 
 def copy_unseen(skill: Path, target: Path) -> None:
     """Copy the cases of a skill, and what is known of it, beside a copy of the skill."""
-    for child in sorted(skill.iterdir()):
+    for child in disk.listed(skill):
         if child.name.casefold() not in NOT_FOR_STUDENTS or child.is_symlink():
             continue
         try:
-            if child.is_dir():
-                shutil.copytree(child, target / child.name, symlinks=True)
-            else:
-                shutil.copy2(child, target / child.name)
+            disk.copy_whole(child, target / child.name)
         except OSError as error:
             shown = on_one_line(str(target))
             raise EngineError(f"{shown}: {child.name} cannot be copied here ({error.strerror})") from error
@@ -320,9 +316,9 @@ def write_description(skill: Path, description: str) -> Skill:
     if path.is_symlink():
         raise UsageError(f"{shown}: {SKILL_FILE} is a link; its target is not overwritten", hint="name the real folder")
     try:
-        text = with_description(path.read_bytes().decode("utf-8"), description)
+        text = with_description(disk.read(path).decode("utf-8"), description)
         mode = path.stat().st_mode & 0o777
-        write_atomically(path, text, mode=mode)
+        disk.write(path, text, mode=mode)
         path.chmod(mode)
     except OSError as error:
         raise EngineError(f"{shown}: the description cannot be written ({error.strerror})") from error

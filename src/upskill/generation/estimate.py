@@ -22,7 +22,6 @@ from upskill.evaluation.estimate import (
 from upskill.generation.aptitude import most_rounds
 from upskill.generation.drafting import SHORTENINGS
 from upskill.generation.material import Material
-from upskill.generation.measure import SCREEN_ROUNDS, held_out_turns
 from upskill.generation.revising import OTHERS
 from upskill.generation.written_case import MOST_TURNS
 
@@ -113,6 +112,9 @@ def estimate_teaching(
 def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) -> Estimate:
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
+    # One call for each ten cases, and for the held-out ones of each later session.
+    later = min(len(teaching.material.later or ()), teaching.counts.held_out if cases else 0)
+    writings = -(-(cases - (teaching.counts.held_out if later else 0)) // 10) + later
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
     asked_for_plan = max(1, teaching.plan)
     shown, most_shown = _presentations(teaching)
@@ -121,7 +123,7 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     asked: list[_Asked] = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
         (writer, teaching.plan, teaching.plan, seen // asked_for_plan, FACT_TOKENS * cases // asked_for_plan),
-        (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
+        (writer, writings, 3 * writings, seen, CASE_TOKENS * -(-cases // max(1, writings))),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
         (teacher, min(1, shown), min(1, most_shown), PROMPT_TOKENS + DRAFT_TOKENS, 2 * DRAFT_TOKENS),
         (teacher, 0, shortenings, PROMPT_TOKENS + DRAFT_TOKENS, DRAFT_TOKENS),
@@ -177,7 +179,7 @@ def _students(teaching: TeachingWorkload, students: Sequence[Student], settings:
     harness = load_harness(teaching.harness)
     trial_limits = TrialLimits(turns=settings.max_turns, tokens=settings.max_trial_tokens)
     # Cases may turn out to be conversations. What limits a trial with tools limits all its turns together.
-    talks = any(one is not None and one.has_dialogues for one in (teaching.material, teaching.material.later))
+    talks = any(one.has_dialogues for one in (teaching.material, *(teaching.material.later or {}).values()))
     spoken = MOST_TURNS if talks and not harness_info(teaching.harness).with_tools else 1
     calls = most_calls = 0.0
     expected: float | None = 0.0
@@ -226,10 +228,12 @@ def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     learn_most += _most_aptitude(teaching)
     if not counts.held_out:
         return learn, learn_most
-    held_out_most = compared * held_out_turns(counts.held_out)
-    guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
-    suspects = compared * statistics.FRESH_PAIRS * (counts.negative + counts.held_out)
-    return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects
+    held_out_most = compared * statistics.most_repeats(counts.held_out) * counts.held_out
+    # Two versions are compared in the rounds of a gate, which the guard finds again.
+    held_out = compared * statistics.GATE_ROUNDS * counts.held_out if old else held_out_most * EXPECTED_SHARE
+    guard = compared * statistics.GATE_ROUNDS * counts.negative
+    guard_most = compared * statistics.GATE_REPEATS * (counts.negative + counts.held_out)
+    return learn + held_out + guard, learn_most + held_out_most + guard_most
 
 
 def _most_aptitude(teaching: TeachingWorkload) -> int:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from upskill import disk
 from upskill.core.cases.family import MOST_FAMILY_CHARACTERS
 from upskill.core.cases.split import CaseCounts, split_cases
 from upskill.core.models import Ask, Message, Question
@@ -427,7 +428,7 @@ def read_plan_file(path: str, material: Material, counts: CaseCounts) -> FactPla
     """The plan in a file, without secrets; `None` where there is none yet. Raises `UsageError` where it cannot be used,
     or could not be written."""
     try:
-        plan = read_plan(Path(path).read_bytes(), material, counts, where=path)
+        plan = read_plan(disk.read(disk.named(Path(path))), material, counts, where=path)
     except FileNotFoundError:
         if not os.access(Path(path).parent, os.W_OK | os.X_OK):
             raise UsageError(

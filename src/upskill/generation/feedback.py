@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from upskill import disk
 from upskill.core.cases.family import by_family
 from upskill.core.cases.files import read_case_file, read_skill_cases
 from upskill.core.cases.skill_meta import write_cases_into_meta
@@ -95,16 +96,9 @@ class Feedback(_Strict):
 def read_feedback(path: Path) -> Feedback:
     """The comments of a file; of several on one answer, the last. Raises `UsageError` with every problem found."""
     try:
-        if path.exists() and not path.is_file():
-            raise UsageError(f"{on_one_line(str(path))}: is not a file", hint=_HOW)
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = disk.read(disk.named(path), most=MOST_BYTES)
     except OSError as error:
         raise UsageError(f"{on_one_line(str(path))}: cannot be read ({error.strerror})", hint=_HOW) from None
-    if len(data) > MOST_BYTES:
-        raise UsageError(
-            f"{path}: is larger than {MOST_BYTES // 1_000_000} MB, too large for saved comments", hint=_HOW
-        )
     try:
         found = Feedback.model_validate(parse_json(data))
     except ValidationError as error:
@@ -232,8 +226,8 @@ def _is_run(path: Path) -> bool:
 
 def _commented_run(run: Path, feedback: Feedback, file: Path) -> Path:
     """The evaluation that was commented on: the run itself, or one in a `generate`."""
-    inner = sorted(path.parent for path in run.glob(f"trials/*/{RUN_FILE}"))
-    found = [one for one in (run, *inner) if (one / RUN_FILE).is_file() and name_of_run(one) == feedback.run]
+    runs = [one for one in (run, *disk.folders(run / "trials")) if disk.is_file(one / RUN_FILE)]
+    found = [one for one in runs if name_of_run(one) == feedback.run]
     if not found and name_of_run(run) == feedback.run:  # the page of a whole `generate`
         found = [evaluation_in(run)]
     if not found:

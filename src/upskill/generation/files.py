@@ -13,11 +13,12 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.cases.files import CheckProblems, read_case_file, write_case_file
 from upskill.core.nouns import Case
 from upskill.core.nouns.evaluation import Purchase
 from upskill.core.nouns.finding import Finding
-from upskill.core.nouns.skill import TEACHING_FILE
+from upskill.core.nouns.skill import SKILL_FILE, TEACHING_FILE
 from upskill.core.runs.journal import Journal
 from upskill.core.runs.own_runs import seal_of
 from upskill.core.runs.records import JOURNAL_FILE, SettingRecord, Status, keep_text, read_record, record_text
@@ -125,8 +126,7 @@ class TeachingFolder:
     @property
     def previous(self) -> Path | None:
         """The skill that is improved, as it was when the run began; `None` for a new skill."""
-        folder = self.path / "previous"
-        return next((path for path in sorted(folder.iterdir()) if path.is_dir()), None) if folder.is_dir() else None
+        return next(iter(disk.folders(self.path / "previous")), None)
 
     def keep_previous(self, skill: Path, *, name: str) -> Path:
         """Set a skill aside, byte for byte."""
@@ -145,18 +145,30 @@ class TeachingFolder:
         path = self.path / CASES_FILE
         return read_case_file(path, check_problems=check_problems).cases if path.exists() else None
 
+    @property
+    def drafts(self) -> list[Path]:
+        """The folders of all drafts, in the order in which they were written."""
+        numbered = [path for path in disk.folders(self.path / "drafts") if path.name.isdecimal()]
+        ordered = sorted(numbered, key=lambda path: int(path.name))
+        whole = (draft for number in ordered for draft in disk.folders(number, "[!.]*"))
+        return [draft for draft in whole if disk.is_file(draft / SKILL_FILE)]
+
+    def new_draft(self, name: str) -> Path:
+        """The folder of the next draft, which is not made yet."""
+        there = (path.name for path in disk.listed(self.path / "drafts"))
+        number = max((int(one) for one in there if one.isdecimal()), default=0) + 1
+        folder = self.path / "drafts" / str(number) / name
+        folder.parent.mkdir(parents=True)
+        return folder
+
     def keep_draft(self, draft: Draft) -> Path:
         """The folder of a draft: the one in which it lies already, or a new one with the next number."""
         if (previous := self.previous) is not None and _same(read_draft(previous), draft):
             return previous
-        drafts = self.path / "drafts"
-        numbers = sorted(int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal())
-        for number in numbers:
-            folder = drafts / str(number) / draft.name
-            if folder.is_dir() and _same(read_draft(folder), draft):
+        for folder in self.drafts:
+            if folder.name == draft.name and _same(read_draft(folder), draft):
                 return folder
-        folder = drafts / str(numbers[-1] + 1 if numbers else 1) / draft.name
-        folder.parent.mkdir(parents=True)
+        folder = self.new_draft(draft.name)
         write_draft(folder.parent, draft)
         write_text(folder.parent / "sources.json", record_text(_SOURCES, draft.sources))
         return folder
@@ -187,9 +199,7 @@ class TeachingFolder:
 
     def stages(self) -> Iterator[RunFolder]:
         """All evaluations so far."""
-        folder = self.path / "trials"
-        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            yield RunFolder(path=path)
+        yield from (RunFolder(path=path) for path in disk.folders(self.path / "trials"))
 
 
 def _same(one: Draft, other: Draft) -> bool:

@@ -1,10 +1,10 @@
 """Gathers what a teacher works from: recordings, documents, a repository, a skill, examples; all without secrets."""
 
+import json
 import os
 import re
-import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import BinaryIO, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.cases.skill_meta import read_meta
 from upskill.core.hub import pinned
 from upskill.core.nouns import digest_of
 from upskill.core.nouns.skill import SKILL_FILE
-from upskill.core.nouns.text import count, whole_characters
+from upskill.core.nouns.text import count, on_one_line, shortened, whole_characters
 from upskill.core.progress import SILENT, Progress
+from upskill.core.runs.own_runs import is_sealed
 from upskill.core.runs.records import record_text
 from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
@@ -27,7 +29,7 @@ from upskill.generation.facts import PLAN_FORMAT
 from upskill.generation.material import Document, Material
 from upskill.redaction import redactor_from
 from upskill.traces.read_trace import read_trace
-from upskill.traces.readers import detect, learnable_below, recordings_below, require_below
+from upskill.traces.readers import detect, learnable_below, recordings_below
 from upskill.traces.recording import Recording
 from upskill.traces.trace import TraceDigest
 
@@ -76,6 +78,10 @@ def gather(
     typed = sources
     notes: list[str] = []
     task, sources, later = _mined(task, sources, notes)
+    in_later = {
+        session: gather(task, sources=found, folder=folder, environment=environment)
+        for session, found in (later or {}).items()
+    }
     skills = [found for source in sources if (found := skill_in(source)) is not None]
     if len(skills) > 1:
         raise UsageError(
@@ -108,45 +114,82 @@ def gather(
         redacted=taken_out + redactor.found.total,
         notes=tuple(dict.fromkeys(map(whole_characters, notes))),
         wish=clean(task) if task and skill_folder is not None else None,
-        later=None
-        if later is None
-        else gather(task, sources=later, folder=folder, environment=environment)
-        if later
-        else Material(task=""),
+        later=None if later is None else in_later,
     )
 
 
 def _mined(
     task: str | None, sources: Sequence[str], notes: list[str]
-) -> tuple[str | None, list[str], list[str] | None]:
-    """Each `FOLDER:N` as what `upskill mine` found: its document and its sessions of practice; and apart from these the
-    document and the sessions of what came later: `None` without any `FOLDER:N`, empty where one has too few."""
+) -> tuple[str | None, list[str], dict[str, list[str]] | None]:
+    """Each `FOLDER:N` as what `upskill mine` found: its document and its sessions of practice; and apart from these
+    what came later, session by session: `None` without any `FOLDER:N`, empty where nothing can be claimed.
+
+    Only a list that the user's own `mine` wrote there may name files elsewhere, and make a claim possible.
+    """
     found: list[str] = []
-    later: list[str] = []
+    later: dict[str, list[str]] = {}
     claims: list[bool] = []
     for source in sources:
         folder, _, number = source.rpartition(":")
         listed = Path(folder).expanduser() / MINED_FILE
-        if not folder or not number.isdecimal() or not listed.is_file():
+        if not folder or not number.isdecimal() or not os.path.lexists(listed):
             found.append(source)
             continue
-        try:
-            mined = _MINED.validate_json(listed.read_bytes())
-        except (OSError, ValidationError):
-            raise UsageError(f"{listed}: cannot be read", hint="run `upskill mine` again") from None
+        mined, is_own = _mined_list(listed)
         chosen = next((one for one in mined.candidates if one.number == int(number)), None)
         if chosen is None:
             raise UsageError(
                 f"{source}: has {count(len(mined.candidates), 'candidate')}", hint=f"see {listed.parent}/mined.html"
             )
-        task = task or chosen.task
-        # Sessions can have been deleted since; what they said is in the document.
-        found += [str(listed.parent / Path(chosen.document).name), *filter(os.path.isfile, chosen.practice)]
-        later += [str(listed.parent / Path(chosen.later_document).name), *filter(os.path.isfile, chosen.later)]
-        claims.append(chosen.claim_possible)
-        if not chosen.claim_possible:
+        found.append(_mined_document(listed, chosen.document))
+        if not is_own:
+            about = "" if task else f"; its task: {on_one_line(shortened(chosen.task, 300))}"
+            notes.append(
+                f"{listed}: was not written there by you, so only {chosen.document} is read, no recording, and nothing "
+                f"can be claimed{about}"
+            )
+        elif not chosen.claim_possible:
             notes.append(f"{source}: too few later sessions for a claim, so no held-out case is written")
-    return task, found, None if not claims else later if all(claims) else []
+        task = task or chosen.task
+        claims.append(is_own and chosen.claim_possible)
+        # Sessions can have been deleted since; what they said is in the document.
+        found += _still_there(chosen.practice if is_own else ())
+        for one in chosen.later if is_own else ():
+            document = _mined_document(listed, one.document)
+            recorded = _still_there(() if one.recording is None else (one.recording,))
+            session = f"session-{digest_of(one.recording or document)[:12]}"
+            later.setdefault(session, []).extend([document, *recorded])
+    return task, found, None if not claims else later if all(claims) else {}
+
+
+def _still_there(recordings: Iterable[str]) -> list[str]:
+    """Those that are where `mine` read them: no link stands in their place, nor in that of a folder above them."""
+    return [one for one in recordings if disk.is_file(Path(one)) and os.path.realpath(one) == one]
+
+
+def _mined_list(listed: Path) -> tuple["_MinedList", bool]:
+    """A list of `upskill mine`, and whether the user's own wrote it."""
+    try:
+        content = json.loads(disk.read(listed, most=_MOST_LIST_BYTES))
+        return _MINED.validate_python(content, strict=False), is_sealed(listed.parent, content)
+    except (OSError, ValueError, RecursionError):
+        raise UsageError(f"{listed}: cannot be read", hint="run `upskill mine` again") from None
+
+
+def _mined_document(listed: Path, name: str) -> str:
+    """A document beside a list. Raises `UsageError` for what the list names elsewhere, or by a link."""
+    document = listed.parent / name
+    if _MINED_DOCUMENT.fullmatch(name) is None or not disk.is_file(document):
+        raise UsageError(
+            f"{listed}: names {on_one_line(name)}, which is no document beside it", hint="run `upskill mine` again"
+        )
+    return str(document)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _LaterSession:
+    document: str
+    recording: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,8 +198,7 @@ class _MinedCandidate:
     task: str
     document: str
     practice: tuple[str, ...]
-    later_document: str
-    later: tuple[str, ...]
+    later: tuple[_LaterSession, ...]
     claim_possible: bool
 
 
@@ -167,6 +209,8 @@ class _MinedList:
 
 
 MINED_FILE = "mined.json"
+_MINED_DOCUMENT = re.compile(r"[0-9]{1,6}(?:-later-[0-9]{1,6})?\.md")
+_MOST_LIST_BYTES = 10_000_000
 _MINED = TypeAdapter(_MinedList)
 
 
@@ -235,20 +279,25 @@ def _documents(source: str, notes: list[str], unseen: Sequence[Path]) -> list[Do
     if not path.is_file() or (path.suffix.lower() in _TRACE_TEXTS and not _has_title(path)):
         return None
     try:
-        if detect(Recording(path)) != "text":
+        if detect(Recording(disk.named(path))) != "text":
             return None
     except UsageError:
         # JSON of no known format is a document; binary files are refused when they are read.
         if path.suffix.lower() not in {".json", ".jsonl"}:
             return None
-    text = _text(path)
+    text = _text(disk.named(path))
     return None if text is None else [Document(name=path.name, text=text)]
 
 
 def _has_title(path: Path) -> bool:
     """Whether a file is Markdown that begins with a heading, and short enough to be read whole."""
-    text = _text(path) if path.suffix.lower() == ".md" else None
+    text = _text(disk.named(path)) if path.suffix.lower() == ".md" else None
     return text is not None and len(text) <= MOST_OF_ONE and _TITLE.match(text) is not None
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether a name is that of prose or code."""
+    return not _is_hidden(path) and path.suffix.lower() in _PROSE | _CODE
 
 
 def _holds_recordings(folder: Path) -> bool:
@@ -257,7 +306,6 @@ def _holds_recordings(folder: Path) -> bool:
         if number >= MOST_FILES:
             return False
         try:
-            require_below(folder, path)
             if path.suffix not in {".md", ".txt"} and detect(Recording(path)) != "text":
                 return True
         except UsageError:
@@ -267,7 +315,8 @@ def _holds_recordings(folder: Path) -> bool:
 
 def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[Document]:
     """The prose of a repository, then its code, as much as a teacher can read; without the cases of students."""
-    below = list(islice(_below(folder), MOST_FILES + 1))
+    readable = (path for path in learnable_below(folder, leave_out=_is_hidden) if _is_readable(path))
+    below = list(islice(readable, MOST_FILES + 1))
     if len(below) > MOST_FILES:
         notes.append(
             f"{folder.as_posix()}: has more than {MOST_FILES:,} files; only the first {MOST_FILES:,} were considered"
@@ -299,15 +348,9 @@ def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[
     return found
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    for place, folders, names in learnable_below(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            path = place / name
-            # Files whose name begins with a dot are for machines, and `.env` holds secrets.
-            if name.startswith(".") or path.suffix.lower() not in _PROSE | _CODE or path.is_symlink():
-                continue
-            yield path
+def _is_hidden(path: Path) -> bool:
+    """Whether a name begins with a dot: such files and folders are for machines, and `.env` holds secrets."""
+    return path.name.startswith(".")
 
 
 def _is_plan(text: str) -> bool:
@@ -324,11 +367,7 @@ def _rank(path: Path) -> tuple[int, int, str]:
 def _text(path: Path) -> str | None:
     """The text of a file; `None` where it is none, or too large to be one."""
     try:
-        found = path.stat()
-        # Reading a pipe could block for ever.
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_FILE_BYTES:
-            return None
-        data = path.read_bytes()
+        data = disk.read(path, most=MOST_FILE_BYTES)
     except OSError:
         return None
     if b"\0" in data:

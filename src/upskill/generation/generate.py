@@ -19,7 +19,6 @@ from upskill.core.cases.files import read_case_file, write_case_file
 from upskill.core.models import Endpoint, HandoffOpen, NoAnswer
 from upskill.core.models.handoff import Side, open_line
 from upskill.core.nouns import Cap, Case
-from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
 from upskill.core.runs.handing_off import asking_in, handoff_folder
 from upskill.core.runs.own_runs import (
@@ -265,8 +264,7 @@ def _improved(folder: TeachingFolder, order: GenerateOrder, typed: Path | None) 
 
 def _is_known(skill: Path, folder: TeachingFolder) -> bool:
     """Whether a skill is as when the run began, or as the run saved it."""
-    drafts = [path.parent for path in folder.path.glob(f"drafts/*/*/{SKILL_FILE}")]
-    known = [*drafts, *([] if folder.previous is None else [folder.previous])]
+    known = [*folder.drafts, *([] if folder.previous is None else [folder.previous])]
     with suppress(UpskillError):
         digest = read_skill(skill).digest
         return any(read_skill(one).digest == digest for one in known)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from upskill.core.cases.skill_meta import Aptitude
-from upskill.core.nouns.evaluation import Evaluation, Purchase
+from upskill.core.nouns.evaluation import BrokenCase, Evaluation, Purchase
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.lift import Lift, Verdict
 from upskill.core.nouns.skill import Skill
@@ -67,6 +67,8 @@ class StudentClaim:
     sentence: str
     claim: str | None = None
     """As in `StudentReport`."""
+    broken: tuple[BrokenCase, ...] = ()
+    """Held-out and unrelated cases that it breaks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +115,7 @@ class DescriptionComparison:
     verdict: Verdict
     """On right decisions, new minus old: `helps` where the new description is better."""
     claim: str | None
-    """How far it reaches: `cases like these` is to other prompts of these kinds."""
+    """How far it reaches: `new cases` is to other prompts of these kinds."""
     lift: Lift | None
     """The share of right decisions, prompts as units; `None` where no prompt was answered with both."""
     worse: tuple[str, ...] = ()
@@ -130,7 +132,7 @@ class DescriptionComparison:
     @property
     def better(self) -> bool:
         """Whether the new description is shown to be better on new prompts, and in no kind of them worse."""
-        superior = self.verdict == "helps" and self.claim == "cases like these"
+        superior = self.verdict == "helps" and self.claim == "new cases"
         return superior and not self.worse and (self.gain or 0.0) > 0
 
 

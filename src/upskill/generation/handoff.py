@@ -2,6 +2,7 @@
 `upskill handoff`, which answers."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from shlex import quote
 
 import click
 
+from upskill import disk
 from upskill.core.models.handoff import (
     MOST_ANSWER_BYTES,
     AnsweredAlready,
@@ -26,7 +28,9 @@ from upskill.core.models.handoff import (
     take_answer,
 )
 from upskill.core.models.teacher_answers import value_in
+from upskill.core.nouns.skill import TEACHING_FILE
 from upskill.core.runs.handing_off import form_problems
+from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.run_folders import is_held
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_NOT_SHOWN, UpskillError, UsageError
 from upskill.processes import edited
@@ -169,7 +173,7 @@ def ask_the_run(
         if handoff_status(folder).state != "running":
             raise UsageError(f"{folder}: the run ended before it said anything", hint="resume it, then ask again")
         time.sleep(poll_seconds)
-    file.unlink()
+    disk.remove(file)
     value = json.loads(said)
     return Finding(usable=value["usable"], lines=tuple(value["lines"]))
 
@@ -177,7 +181,7 @@ def ask_the_run(
 _STATES = {
     "running": "the run is working and may ask more",
     "waiting": "the run ended with UPSKILL_WAIT=false: resume it when all questions are answered",
-    "stopped": "the run was interrupted: resume it",
+    "stopped": "the run was interrupted",
     "finished": "there are no more questions",
 }
 
@@ -242,28 +246,26 @@ def command(
 
 
 def _edited(folder: Path, number: int) -> HandoffQuestion:
-    """Let a person write the answer below its question, until it has the right form or they give up."""
+    """Let a person write the answer beside its question, until it has the right form or they give up."""
     found = next((one.question for one in handoff_status(folder).open if one.question.number == number), None)
     if found is None:
         return answer_question(folder, number, "")  # says what is open
     asked = read_safely(found.path / "question.md") or ""
-    answer = "{}\n" if found.answer_path.suffix == ".json" else ""
-    said: Sequence[str] = ()
+    suffix = found.answer_path.suffix
+    answer = "{}\n" if suffix == ".json" else ""
+    problems: Sequence[str] = ()
     while True:
-        problems = "".join(f"{_CUT} {problem}\n" for problem in said)
-        written = edited(f"{asked.rstrip()}\n\n{_CUT}\n{problems}{answer}", suffix=".md")
-        if written is None or _CUT not in written:
+        wrong = ["# What is wrong with the answer\n\n", *(f"- {one}\n" for one in problems), "\n"] if problems else []
+        written = edited(answer, suffix=suffix, question="".join([*wrong, asked]))
+        if written is None:
             raise UsageError("nothing was saved, so nothing was submitted")
-        answer = "\n".join(line for line in written.partition(f"{_CUT}\n")[2].splitlines() if not line.startswith(_CUT))
+        answer = written
         try:
             return answer_question(folder, number, answer)
         except AnswerRefused as refused:
-            if tuple(refused.problems) == tuple(said):
+            if tuple(refused.problems) == tuple(problems):
                 raise
-            said = refused.problems
-
-
-_CUT = "# ---- your answer below this line ----"
+            problems = refused.problems
 
 
 def _show_finding(found: Finding, *, as_json: bool) -> int:
@@ -275,16 +277,13 @@ def _show_finding(found: Finding, *, as_json: bool) -> int:
 
 
 def _read(file: str) -> str:
+    most = MOST_ANSWER_BYTES
     try:
-        if file == "-":
-            data = sys.stdin.buffer.read(MOST_ANSWER_BYTES + 1)
-        else:
-            with Path(file).open("rb") as stream:
-                data = stream.read(MOST_ANSWER_BYTES + 1)
+        data = sys.stdin.buffer.read(most + 1) if file == "-" else disk.read(disk.named(Path(file)), most=most)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
-    if len(data) > MOST_ANSWER_BYTES:
-        raise UsageError(f"{file}: is larger than {MOST_ANSWER_BYTES:,} bytes and was not accepted")
+    if len(data) > most:
+        raise UsageError(f"{file}: is larger than {most:,} bytes and was not accepted")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -318,8 +317,16 @@ def _show(status: HandoffStatus, *, as_json: bool) -> None:
     if not status.open:
         print_lines("no question is open", *status.outcomes)
     print_lines(f"{status.answered:,} answered; {_STATES[status.state]}", err=True)
+    if status.state in ("waiting", "stopped"):
+        print_lines(f"resume it with: {_resuming(status.folder)}", err=True)
     if status.open:
         print_lines(f"answer with: upskill handoff {quote(status.folder.as_posix())} --answer NUMBER FILE", err=True)
+
+
+def _resuming(folder: Path) -> str:
+    """What is typed so that more is asked: that which resumes the run that the folder is in."""
+    run = next((one for one in folder.resolve().parents[:2] if (one / TEACHING_FILE).is_file()), None)
+    return "the command that asked, typed again" if run is None else resume_command(Path(os.path.relpath(run)))
 
 
 def _question_json(question: HandoffQuestion) -> dict[str, object]:

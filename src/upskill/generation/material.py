@@ -4,7 +4,7 @@ Each piece is quoted under the name by which it can be cited.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -91,9 +91,9 @@ class Material:
     """For a person."""
     wish: str | None = None
     """What to improve, in the person's words; `None` where the skill is new, or nothing was asked for."""
-    later: "Material | None" = None
-    """The later sessions of a habit that was mined: held-out cases are written from them, and nobody else is given
-    them. `None` where nothing was mined; without documents where they are too few for a claim."""
+    later: "Mapping[str, Material] | None" = None
+    """The later sessions of a habit that was mined, each by a name: held-out cases are written from them, and nobody
+    else is given them. `None` where nothing was mined; empty where they are too few for a claim."""
 
     @property
     def has_dialogues(self) -> bool:

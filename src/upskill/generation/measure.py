@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from upskill.core import statistics
 from upskill.core.cases.files import write_case_file
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Arm, Case, Evaluation, Scored, Trial
@@ -19,7 +18,7 @@ from upskill.core.skills.skills import read_skill
 from upskill.errors import UsageError
 from upskill.evaluation.cases import find_cases
 from upskill.evaluation.evaluate import first_record, run_evaluation
-from upskill.evaluation.looks import open_ledger
+from upskill.evaluation.looks import looks_of
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import ChosenCases, choose_harness, prepare
 from upskill.evaluation.resume import as_begun
@@ -60,17 +59,18 @@ class Measure(Protocol):
         against: Draft | None = None,
         repeats: int | None = None,
         level: float | None = None,
-        fresh: bool = False,
+        gate: bool = False,
     ) -> Measurement:
         """Measure `draft` on these cases against an older draft, or against no skill at all (`None`).
 
         `stage` names the evaluation within one `generate`, in letters, digits and hyphens: `learn-1`, `held-out`,
-        `negative`, `suspects-1`. The same stage is asked for once only; a resumed command asks for it again and is
-        given what it had. `repeats` fixes the design; `None` is the design that stops when it knows. `level` is
-        the one-sided error of its verdicts; `None` for that of a first look.
+        `guard`. The same stage is asked for once only; a resumed command asks for it again and is
+        given what it had. `repeats` fixes the design; `None` is the design that suits the comparison. `level` is
+        the one-sided error of its verdicts; `None` for that of a first look. `gate`: cases that look broken are asked
+        again until that is known.
 
         A trial of the same request and the same repeat that was bought before, in whichever stage, is not bought again
-        (so the baseline of the learn cases is bought once), unless `fresh` asks for new trials.
+        (so the baseline of the learn cases is bought once).
 
         Raises what `evaluate` raises where nothing can be run, and `KeyboardInterrupt` where a person stopped it: what
         had ended is saved by then. An outage during the run, or a cap that was reached, is in what is returned.
@@ -98,24 +98,13 @@ def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> 
     elif stage.startswith("search"):
         progress.note(f"search: proposal {number}")
     else:
-        words = {"negative": "unrelated cases", "suspects": "cases that looked worse, again"}
-        progress.stage_begun(f"{evaluating} ({words.get(stage, 'held-out cases, checked for harm')})")
+        progress.stage_begun(f"{evaluating} (held-out and unrelated cases, checked for harm)")
 
 
 CASE_FILE = "cases.json"
 """In the folder of a stage."""
-HELD_OUT_TURNS = 80
-"""The most turns of one student in the held-out test: two and a half rounds of the cases written by default."""
-SCREEN_ROUNDS = 3
-"""How many pairs a case needs before a screen can tell a worsened case from chance."""
 LEAST_MEASURED = 0.5
 """An endpoint that went down before this share of the trials had ended has measured nothing of use."""
-
-
-def held_out_turns(cases: int) -> int:
-    """The most turns of one student in a sequential test of so many held-out cases: half rounds, four at least."""
-    half_rounds = 2 * max(HELD_OUT_TURNS, 2 * cases) // cases
-    return min(half_rounds * cases // 2, statistics.default_cap(cases))
 
 
 class StageMeasurer:
@@ -153,18 +142,17 @@ class StageMeasurer:
         against: Draft | None = None,
         repeats: int | None = None,
         level: float | None = None,
-        fresh: bool = False,
+        gate: bool = False,
     ) -> Measurement:
         """As the protocol says."""
         order = EvaluationOrder(
             skill=self._folder.keep_draft(draft),
             repeats=repeats,
             previous=None if against is None else self._folder.keep_draft(against),
+            required="no-harm" if gate else None,
             sandbox=self._sandbox,
         )
-        turn_cap = held_out_turns(len(cases)) if repeats is None else None
-        values = replace(self._settings.values, store=self._settings.values.store and not fresh)
-        return self._measure(stage, order, cases, values, turn_cap=turn_cap, level=level, fresh=fresh)
+        return self._measure(stage, order, cases, self._settings.values, level=level)
 
     def with_skill(self, stage: str, draft: Draft, cases: Sequence[Case]) -> Measurement:
         """Measure a draft once on each case and nothing beside it: whether it passes, not what it adds."""
@@ -206,9 +194,7 @@ class StageMeasurer:
         values: Settings,
         *,
         arms: tuple[Arm, ...] | None = None,
-        turn_cap: int | None = None,
         level: float | None = None,
-        fresh: bool = False,
     ) -> Measurement:
         self._on_stage(stage)
         folder = self._folder.stage(stage)
@@ -221,30 +207,31 @@ class StageMeasurer:
             self._require_same(stage, begun, order)
         found = find_cases(order.skill, case_file, judge=values.judge is not None)
         assert found is not None  # it was just written
-        chosen = ChosenCases(cases=found.cases, path=case_file, arms=arms, turn_cap=turn_cap)
+        chosen = ChosenCases(cases=found.cases, path=case_file, arms=arms)
         settings = replace(self._settings, values=values)
         prepared = prepare(order, values, chosen=chosen, begun=begun, search=False, progress=self._progress)
+        # What a claim rests on is a look; practice is none.
+        looks = None if level is None else looks_of(prepared, values)
         if begun is None:
-            looks = (
-                {} if level is None else {one.name: LookTerms(level=level) for one in prepared.experiment.plan.students}
-            )
-            record = folder.sealed(replace(first_record(prepared, settings, folder), looks=looks))
+            terms: dict[str, LookTerms] = {}
+            if level is not None:
+                terms = {one.name: LookTerms(level=level) for one in prepared.experiment.plan.students}
+                terms |= {} if looks is None else looks.opened(folder.path, level=level)
+            record = folder.sealed(replace(first_record(prepared, settings, folder), looks=terms))
         else:
             record, prepared = begun, as_begun(prepared, begun, folder.path)
         self._progress.evaluation_planned(
             prepared.experiment.plan, skill=prepared.experiment.skill, lines=prepared.lines, notes=prepared.note_lines
         )
-        scripted = prepared.experiment.is_scripted
         evaluation = run_evaluation(
             prepared,
             values,
             folder,
             record,
             client=self._client,
-            # What a claim rests on is a look; practice is none.
-            ledger=None if level is None else open_ledger(values, compared=True, scripted=scripted),
+            looks=looks,
             resumed=begun is not None,
-            recall_bought=(lambda _: None) if fresh else self._bought.get,
+            recall_bought=self._bought.get,
             # If errored trials were run again, the teacher would see other failures and answer something else than
             # what everything after it was measured with.
             with_errored=begun is not None
@@ -256,13 +243,12 @@ class StageMeasurer:
         if evaluation.interrupted:
             raise KeyboardInterrupt
         trials = tuple(folder.trials.read())
-        if not fresh:
-            lost: Counter[str] = Counter()
-            for trial in trials:
-                lost[trial.id] += trial.lost_answers
-            for trial in trials:
-                if isinstance(trial.outcome, Scored):
-                    self._bought.setdefault(trial.id, replace(trial, lost=lost[trial.id]))
+        lost: Counter[str] = Counter()
+        for trial in trials:
+            lost[trial.id] += trial.lost_answers
+        for trial in trials:
+            if isinstance(trial.outcome, Scored):
+                self._bought.setdefault(trial.id, replace(trial, lost=lost[trial.id]))
         return Measurement(evaluation=evaluation, trials=trials, cut_short=self._cut_short(evaluation))
 
     def _require_same(self, stage: str, record: RunRecord, order: EvaluationOrder) -> None:
@@ -281,8 +267,8 @@ class StageMeasurer:
         for report in evaluation.students:
             ended = sum(arm.trials for arm in report.arms)
             planned = evaluation.planned // len(evaluation.students)
-            # A sequential design may need few trials; with a verdict it has had enough.
-            decided = report.verdict not in (None, "invalid", "undecided")
+            # A design that ends early needs few trials; with a verdict it has had enough as well.
+            decided = report.verdict not in (None, "invalid", "undecided") or report.end in ("futile", "copies")
             if report.student.model in self._client.down and not decided and ended < LEAST_MEASURED * planned:
                 self.down = f"{report.student.name} went down: {self._client.down[report.student.model]}"
                 return self.down

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
+from upskill import disk
 from upskill.core.cases.split import CaseCounts
 from upskill.core.hub import pinned
 from upskill.core.models import Endpoint, ServedModel, probe
@@ -280,9 +281,7 @@ def in_place(skill: Path) -> Target:
 
 def taken_names(target: Target) -> tuple[str, ...]:
     """Names of folders that a new skill must not have."""
-    if target.folder is not None or not target.parent.is_dir():
-        return ()
-    return tuple(sorted(path.name for path in target.parent.iterdir()))
+    return () if target.folder is not None else tuple(path.name for path in disk.listed(target.parent))
 
 
 def improved_skill(order: GenerateOrder) -> Path | None:

@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from upskill.core import statistics
 from upskill.core.nouns import Case, Evaluation, Lift, StudentReport, Verdict
+from upskill.core.nouns.evaluation import BrokenCase
 from upskill.core.nouns.look import case_key
 from upskill.core.nouns.text import count
-from upskill.core.statistics import FEWEST_CASES, FRESH_PAIRS, WorsenedCase, level_after
-from upskill.core.statistics.judge_error import say_corrected
+from upskill.core.statistics import level_after
 from upskill.core.statistics.looks import ordinal
-from upskill.core.statistics.pairs import CaseTally
 from upskill.core.statistics.verdict import figures
 from upskill.generation.draft import Draft
-from upskill.generation.measure import SCREEN_ROUNDS, Measure, Measurement
+from upskill.generation.measure import Measure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,15 +21,18 @@ class StudentProof:
     student: str
     verdict: Verdict
     claim: str | None
-    """How far it reaches: `cases like these`, `these cases`, or nothing is claimed."""
+    """How far it reaches: `new cases`, `these cases`, or nothing is claimed."""
     lift: Lift | None
-    superior: bool
-    """Better, for cases like these where there are six or more: what a revision must be to replace the old version."""
     level: float
     """The one-sided error that this use of the held-out cases was allowed."""
-    worse: tuple[WorsenedCase, ...]
-    """Cases that are significantly worse, from fresh pairs."""
     sentence: str
+    broken: tuple[BrokenCase, ...] = ()
+    """Cases that it breaks, held-out and unrelated ones."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it helps on new cases: the ordinary verdict."""
+        return self.verdict == "helps" and self.claim == "new cases"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,8 +40,8 @@ class Proof:
     """What is claimed of a draft, and whether it is accepted."""
 
     proven: bool
-    """It helps at least one student, hurts none, and makes no case significantly worse. Only then does a revision
-    replace what was there; a new skill is saved in any case, with what is known of it."""
+    """It helps at least one student on new cases, hurts none, and breaks no case. Only then does a revision replace
+    what was there; a new skill is saved in any case, with what is known of it."""
     sentence: str
     """The decision and its reason, for a person."""
     reason: str
@@ -53,7 +54,7 @@ class Proof:
     evaluation: Evaluation | None
     """The held-out evaluation."""
     guarded: bool
-    """Whether the never-worse guard was run to its end."""
+    """Whether the search for broken cases was run to its end."""
 
 
 def student_sentence(proof: StudentProof, reported: str, *, cases: int, seen: int, revision: bool) -> str:
@@ -64,9 +65,7 @@ def student_sentence(proof: StudentProof, reported: str, *, cases: int, seen: in
         return f"{_WORDS['undecided', True]}, only {reported}{where}" if revision else f"{reported}{where}"
     if proof.lift is None or proof.verdict == "invalid":
         return reported
-    wide = proof.lift.cases_like_these
-    narrow = wide is None or proof.claim == "these cases"
-    measured = figures(proof.lift, proof.lift.these_cases if wide is None or narrow else wide)
+    measured = figures(proof.lift)
     match proof.verdict:
         case "no difference":
             return f"no difference: {measured}{where}"
@@ -74,10 +73,9 @@ def student_sentence(proof: StudentProof, reported: str, *, cases: int, seen: in
             word = _WORDS[side, revision]
         case _:
             return f"{_WORDS['undecided', revision]}: {measured}{where}"
-    if not narrow:
+    if proof.claim == "new cases":
         return f"{word}: {measured}{where}"
-    rest = "too few to conclude about new cases" if cases < FEWEST_CASES else "not shown for new cases of this kind"
-    return f"{word} on these {held_out}: {measured}; {rest}"
+    return f"{word} on these {held_out}: {measured}; too few to conclude about new cases"
 
 
 _WORDS = {
@@ -116,16 +114,16 @@ def reason_sentence(proofs: Sequence[StudentProof], *, revision: bool, uses: int
 
 
 def _worsened_cases(proof: StudentProof, *, named: bool, revision: bool) -> str:
-    if not proof.worse:
+    if not proof.broken:
         return ""
     before, now = ("before", "now") if revision else ("without it", "with it")
     listed = ", ".join(
-        f"{one.case_id} ({one.passed_against} of {one.pairs} {before}, {one.passed} {now})" for one in proof.worse[:3]
+        f"{one.case_id} ({one.passed_before} of {one.answers} {before}, {one.passed} {now})" for one in proof.broken[:3]
     )
-    number = len(proof.worse)
+    number = len(proof.broken)
     where = f" for {proof.student}" if named else ""
     more = f" and {number - 3} more" if number > 3 else ""
-    return f"; but {number} case{' is' if number == 1 else 's are'} worse{where}: {listed}{more}"
+    return f"; but it breaks {count(number, 'case')}{where}: {listed}{more}"
 
 
 def prove(
@@ -153,20 +151,21 @@ def prove(
     uses, level = len(earlier) + 1, level_after(earlier) / students
     measured = measure("held-out", best, held_out, against=against, level=level)
     proofs = [
-        _judge(report, measured, cases=len(held_out), level=level, revision=revision, about=about)
+        _judge(report, cases=len(held_out), level=level, revision=revision, about=about)
         for report in measured.evaluation.students
     ]
-    # A revision must be superior for cases like these; for a new skill the narrower claim is enough.
-    taken = any(one.superior or (not revision and one.verdict == "helps") for one in proofs)
-    # Where the draft is not accepted anyway, the guard would buy trials for nothing.
-    promising = taken and not any(one.verdict == "hurts" for one in proofs)
+    # Where the draft is not accepted anyway, the search for broken cases would buy trials for nothing.
+    shown = any(one.is_shown for one in proofs) or (not revision and any(one.verdict == "helps" for one in proofs))
+    promising = shown and not any(one.verdict == "hurts" for one in proofs)
     guarded = False
     if promising and measured.cut_short is None:
-        guard = _Guard(best, measure, against=against)
-        worse = guard.find(measured, held_out, negative)
-        guarded = guard.cut_short is None
-        proofs = [replace(one, worse=worse.get(one.student, ())) for one in proofs]
-    proven = promising and not any(one.worse for one in proofs) and (guarded or not revision)
+        guard = measure("guard", best, [*held_out, *negative], against=against, gate=True)
+        found = {report.student.name: report for report in guard.evaluation.students}
+        unsure = any(report.suspected or report.verdict == "invalid" for report in found.values())
+        guarded = guard.cut_short is None and not unsure
+        proofs = [replace(one, broken=found[one.student].broken) for one in proofs]
+    accepted = promising and any(one.is_shown for one in proofs) and not any(one.broken for one in proofs)
+    proven = accepted and (guarded or not revision)
     reason = reason_sentence(proofs, revision=revision, uses=uses, unguarded=promising and not guarded)
     return Proof(
         proven=proven,
@@ -186,7 +185,7 @@ def _as_proven(evaluation: Evaluation, proofs: Sequence[StudentProof]) -> Evalua
     for report, proof in zip(evaluation.students, proofs, strict=True):
         lifts = report.lifts if proof.lift is None else (proof.lift, *report.lifts[1:])
         if (proof.verdict, lifts) != (report.verdict, report.lifts):
-            report = replace(report, verdict=proof.verdict, claim=proof.claim, lifts=lifts, sentence=proof.sentence)
+            report = replace(report, verdict=proof.verdict, lifts=lifts, sentence=proof.sentence)
         students.append(report)
     return replace(evaluation, students=tuple(students))
 
@@ -211,76 +210,16 @@ def _without(reason: str, *, revision: bool = False) -> Proof:
     )
 
 
-def _judge(
-    report: StudentReport, measured: Measurement, *, cases: int, level: float, revision: bool, about: str
-) -> StudentProof:
-    name = report.student.name
-    verdict, error = report.verdict or "invalid", report.judge_error
-    # Six cases of which one never got an answer are five, too few for a claim on others.
-    superior = verdict == "helps" and (report.claim == "cases like these" or cases < FEWEST_CASES)
+def _judge(report: StudentReport, *, cases: int, level: float, revision: bool, about: str) -> StudentProof:
     proof = StudentProof(
-        student=name,
-        verdict=verdict,
-        claim=report.claim if verdict in ("helps", "hurts", "cheaper", "no difference") else None,
+        student=report.student.name,
+        verdict=report.verdict or "invalid",
+        claim=report.claim,
         lift=report.lifts[0] if report.lifts else None,
-        superior=superior,
         level=level,
-        worse=(),
         sentence="",
+        broken=report.broken,
     )
-    seen = len(_tallies(measured, name))
+    seen = 0 if proof.lift is None else proof.lift.cases
     sentence = student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision)
-    if about:
-        sentence += f"; {about}"
-    if verdict == "undecided" and error is not None and not error.allows("helps"):
-        sentence += f"; {say_corrected(error)}"
-    return replace(proof, sentence=sentence)
-
-
-class _Guard:
-    """The never-worse guard: a screen over held-out and negative cases, then fresh pairs on the suspects alone."""
-
-    def __init__(self, best: Draft, measure: Measure, *, against: Draft | None) -> None:
-        self._best, self._measure, self._against = best, measure, against
-        self.cut_short: str | None = None
-
-    def find(
-        self, measured: Measurement, held_out: Sequence[Case], negative: Sequence[Case]
-    ) -> dict[str, tuple[WorsenedCase, ...]]:
-        """The cases that are significantly worse, by student."""
-        seen = [self._with_enough(measured, held_out)]
-        if negative and self.cut_short is None:
-            seen.append(self._run("negative", negative, repeats=SCREEN_ROUNDS))
-        suspects = {
-            name: {tally.case_id for one in seen for tally in statistics.screen_cases(_tallies(one, name))}
-            for name in (report.student.name for report in measured.evaluation.students)
-        }
-        wanted = [case for case in (*held_out, *negative) if any(case.id in mine for mine in suspects.values())]
-        if not wanted or self.cut_short is not None:
-            return {}
-        fresh = self._run("suspects", wanted, repeats=FRESH_PAIRS, fresh=True)
-        return {
-            name: statistics.confirm_worse([tally for tally in _tallies(fresh, name) if tally.case_id in mine])
-            for name, mine in suspects.items()
-        }
-
-    def _with_enough(self, measured: Measurement, held_out: Sequence[Case]) -> Measurement:
-        """A test that stopped early has one or two pairs a case, too few to screen a version that would be replaced."""
-        enough = all(
-            len(tallies := _tallies(measured, report.student.name)) == len(held_out)
-            and all(tally.pairs >= SCREEN_ROUNDS for tally in tallies)
-            for report in measured.evaluation.students
-        )
-        if enough or self._against is None:
-            return measured
-        return self._run("held-out-screen", held_out, repeats=SCREEN_ROUNDS)
-
-    def _run(self, stage: str, cases: Sequence[Case], *, repeats: int, fresh: bool = False) -> Measurement:
-        measured = self._measure(stage, self._best, cases, against=self._against, repeats=repeats, fresh=fresh)
-        self.cut_short = self.cut_short or measured.cut_short
-        return measured
-
-
-def _tallies(measured: Measurement, student: str) -> tuple[CaseTally, ...]:
-    arm, against = measured.compared(student)
-    return statistics.pair_trials(measured.of(student), arm=arm, against=against).tallies
+    return replace(proof, sentence=f"{sentence}; {about}" if about else sentence)

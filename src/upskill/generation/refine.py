@@ -7,14 +7,16 @@ comes from held-out cases, tested once, in `proof`."""
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from statistics import fmean
 from typing import Literal
 
-from upskill.core import statistics
 from upskill.core.models.teacher_answers import TeacherUnusable
 from upskill.core.nouns import Answer, Case, Evaluation, Scored
 from upskill.core.nouns.answer import answer_digest
 from upskill.core.nouns.text import count as counted
 from upskill.core.nouns.text import shortened
+from upskill.core.statistics.intervals import merge_families
+from upskill.core.statistics.pairs import Pair, tally_pairs
 from upskill.errors import WindowExceeded
 from upskill.generation.draft import Draft
 from upskill.generation.drafting import SkillBudget, cut_to
@@ -92,7 +94,7 @@ def _gain(attempt: Attempt, over: Attempt, families: Mapping[str, str | None]) -
     common = sorted(attempt.passed.keys() & over.passed.keys())
     students = sorted({student for student, _ in common})
     pairs = tuple(
-        statistics.Pair(
+        Pair(
             case_id=case_id,
             repeat=students.index(student) + 1,
             passed=attempt.passed[student, case_id],
@@ -101,8 +103,8 @@ def _gain(attempt: Attempt, over: Attempt, families: Mapping[str, str | None]) -
         )
         for student, case_id in common
     )
-    lift = statistics.measure_lift(statistics.Pairing(arm="with_skill", against="previous", pairs=pairs))
-    return None if lift is None else round(lift.mean, 9)
+    units = merge_families(tally_pairs(pairs))
+    return round(fmean(unit.difference for unit in units), 9) if units else None
 
 
 def outcomes(

@@ -19,14 +19,13 @@ from upskill.core.cases.skill_meta import (
     write_meta,
 )
 from upskill.core.nouns import DEFAULT_HARNESS, Cap, Case, Interval, Skill
-from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.runs.records import now
 from upskill.core.skills.skills import copy_skill, read_skill
 from upskill.core.trials.judge import identity
 from upskill.errors import UpskillError, UsageError
 from upskill.generation.draft import Draft, write_draft
 from upskill.generation.edits import copy_unseen, write_description
-from upskill.generation.files import shown_path
+from upskill.generation.files import TeachingFolder, shown_path
 from upskill.generation.generated import StudentClaim, worst_of
 from upskill.generation.order import Roles
 from upskill.generation.plan import GenerateInputs
@@ -70,8 +69,9 @@ def _require_ours(folder: Path, meta: SkillMeta, copy: Path) -> None:
         provenance = read_meta(folder).provenance
         same_run = provenance is not None and meta.provenance is not None and provenance.run == meta.provenance.run
         there = read_skill(folder).digest
+        drafts = (copy, *TeachingFolder(path=copy.parents[2]).drafts)
         # Any draft of the run may have been saved by it before; a skill that is none of them was changed since.
-        ours = there in {read_skill(draft).digest for draft in (_drafts_of(copy) if same_run else (copy,))}
+        ours = there in {read_skill(draft).digest for draft in (drafts if same_run else (copy,))}
     except UpskillError:
         pass
     if not ours:
@@ -80,11 +80,6 @@ def _require_ours(folder: Path, meta: SkillMeta, copy: Path) -> None:
             f"{shown_path(folder)}: {what} and was not overwritten",
             hint=f"the skill is in {shown_path(copy)}; copy it from there",
         )
-
-
-def _drafts_of(copy: Path) -> list[Path]:
-    """All drafts in the run folder, this one included."""
-    return [path.parent for path in sorted(copy.parents[1].glob(f"*/*/{SKILL_FILE}"))]
 
 
 def save_revision(
@@ -169,7 +164,9 @@ def claims_of(inputs: GenerateInputs, proof: Proof | None, *, exhausted: Cap | N
     """What is claimed for each student; `exhausted` is the cap that ended the run before the held-out cases."""
     if proof is not None and proof.students:
         return tuple(
-            StudentClaim(student=one.student, status=one.verdict, sentence=one.sentence, claim=one.claim)
+            StudentClaim(
+                student=one.student, status=one.verdict, sentence=one.sentence, claim=one.claim, broken=one.broken
+            )
             for one in proof.students
         )
     status = "not proven"
@@ -293,8 +290,8 @@ def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> Measure
         sentence=claim.sentence,
         against="baseline" if lift is None else lift.against,
         mean=None if lift is None else lift.mean,
-        these_cases=_bounds(None if lift is None else lift.these_cases),
-        cases_like_these=_bounds(None if lift is None else lift.cases_like_these),
+        interval=_bounds(None if lift is None else lift.interval),
+        about=None if lift is None else lift.about,
         pairs=0 if lift is None else lift.pairs,
         dropped=0 if lift is None else lift.dropped,
         pass_rate=rate,

@@ -24,7 +24,6 @@ from upskill.core.nouns.text import shortened
 from upskill.core.runs.own_runs import resume_command
 from upskill.core.runs.records import read_run, record_text
 from upskill.core.skills.skills import read_skill
-from upskill.core.statistics import more_cases_hint
 from upskill.errors import ProviderError, SkillInvalid
 from upskill.evaluation.cases import without_copies
 from upskill.evaluation.conclude import cap_notes
@@ -188,12 +187,17 @@ def _joined(
     return with_merged_families((*by_hand, *sideless), by_hand=by_hand), tuple(dropped)
 
 
+_ENOUGH_FAMILIES = 12
+
+
 def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:
     """A note where held-out cases share so few families that little can be said of others."""
     held_out = [case for case in cases if case.use == "held-out"]
     families = len(by_family(held_out))
-    hint = more_cases_hint(cases=len(held_out), families=families)
-    return () if hint is None or families == len(held_out) else (hint,)
+    if families == len(held_out) or families >= _ENOUGH_FAMILIES:
+        return ()
+    shared = f"{counted(len(held_out), 'held-out case')} share {counted(families, 'family', 'families')}"
+    return (f"{shared}, each of which counts once: cases of other families help more than more of these",)
 
 
 def _nothing_to_fix(state: Teaching, old: Draft, cases: Sequence[Case], measure: StageMeasurer) -> str | None:

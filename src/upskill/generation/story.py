@@ -19,7 +19,6 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from upskill.core.cases.files import read_case_file
 from upskill.core.cases.skill_meta import Aptitude
 from upskill.core.nouns import Case, Evaluation, Purchase
-from upskill.core.nouns.evaluation import shown_interval
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.plan import NOTHING_MORE
 from upskill.core.nouns.skill import RUN_FILE, SKILL_FILE
@@ -31,7 +30,7 @@ from upskill.core.skills.skill_files import first_problem
 from upskill.core.skills.skills import read_skill
 from upskill.errors import EngineError, UpskillError
 from upskill.evaluation.replay import skill_of
-from upskill.evaluation.report import Report, keep_page, read_report, settings_shown, typed_for
+from upskill.evaluation.report import Report, keep_page, read_report, settings_shown, typed_for, typed_here
 from upskill.generation.aptitude import aptitude_figures
 from upskill.generation.files import (
     APTITUDE_FILE,
@@ -415,10 +414,7 @@ class StoryReader:
     @cached_property
     def _drafts(self) -> list[str]:
         """All drafts, in order."""
-        below = (self._folder.path / "drafts").glob("[0-9]*/*")
-        numbered = [path for path in below if path.parent.name.isdecimal() and path.is_dir()]
-        ordered = sorted(numbered, key=lambda path: int(path.parent.name))
-        return [path.relative_to(self._folder.path).as_posix() for path in ordered[-MOST_DRAFTS:]]
+        return [path.relative_to(self._folder.path).as_posix() for path in self._folder.drafts[-MOST_DRAFTS:]]
 
     @cached_property
     def _previous(self) -> str | None:
@@ -515,7 +511,7 @@ class StoryReader:
                 resume=self._resume(),
                 students=[str(one["model"]) for one in asked if "model" in one],
                 description=results.description is not None,
-                again=NOTHING_MORE if evaluation is None else typed_for(self._folder.path / HELD_OUT),
+                again=typed_here(NOTHING_MORE, None) if evaluation is None else typed_for(self._folder.path / HELD_OUT),
             )
         if any(one.severity == "danger" for one in record.findings):
             return NextStep("read the draft; to save it as it is", self._resume("--accept-findings"))
@@ -604,10 +600,7 @@ def held_out_test(evaluation: Evaluation) -> Step:
     if not report.lifts or report.verdict == "invalid":
         return Step(title=HELD_OUT_TEST, figure="no verdict", words=on)
     lift = report.lifts[0]
-    interval = shown_interval(claim=report.claim, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
-    return Step(
-        title=HELD_OUT_TEST, figure=f"{points(lift.mean)} points", words=f"{confidence_interval(lift, interval)}, {on}"
-    )
+    return Step(title=HELD_OUT_TEST, figure=f"{points(lift.mean)} points", words=f"{confidence_interval(lift)}, {on}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

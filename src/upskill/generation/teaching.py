@@ -317,12 +317,12 @@ def earlier_uses(state: Teaching, held_out: tuple[str, ...], *, noun: str) -> tu
     }
     values = state.inputs.settings.values
     scripted = all(one.is_scripted for one in state.inputs.roles.students)
-    ledger = open_ledger(values, compared=True, scripted=scripted)
+    ledger = open_ledger(values, scripted=scripted)
     for look in () if ledger is None else ledger.read():
         name = Path(look.run).name
         asked = look.asked == "lift" and look.skill == skill.name and not look.keys.isdisjoint(held_out)
-        if asked and name != run and not look.claims_nothing:
-            earlier[name] = earlier.get(name, False) or look.helped
+        if asked and name != run and not look.is_free:
+            earlier[name] = earlier.get(name, False) or look.helped()
     try:
         note_use(skill, HeldOutUse(cases=held_out, run=run, at=now()))
     except EngineError as error:

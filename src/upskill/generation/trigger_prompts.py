@@ -123,13 +123,19 @@ class _PromptWriter:
         """Asks for what is missing, and keeps what can be used."""
         wanted = {kind: number for kind, number in self.missing.items() if number}
         questions = [self._question(kind, number) for kind, number in wanted.items()]
-        answers = ask_for_each(self.ask, questions, _items)
+        answers = ask_for_each(
+            self.ask, questions, _items, told=lambda number, items: self._foretold(list(wanted)[number], items)
+        )
         new: list[TriggerPrompt] = []
         for (kind, number), answer in zip(wanted.items(), answers, strict=True):
             if isinstance(answer, UnusableAnswer):
                 self.failure = answer.problems[0] if answer.problems else "no reason"
                 continue
-            new += self._usable(kind, answer[: 2 * number], new)
+            usable, unusable = self._sorted_out(kind, answer[: 2 * number], new)
+            new += usable
+            self.unusable += len(unusable)
+            for refused, why in unusable:
+                self._drop(refused, why)
         self.good += self._agreed(new)
 
     def _question(self, kind: bool, number: int) -> Question:
@@ -148,8 +154,12 @@ class _PromptWriter:
             schema=_PROMPTS,
         )
 
-    def _usable(self, kind: bool, items: Sequence[dict[str, Any]], new: Sequence[TriggerPrompt]) -> list[TriggerPrompt]:
+    def _sorted_out(
+        self, kind: bool, items: Sequence[dict[str, Any]], new: Sequence[TriggerPrompt]
+    ) -> tuple[list[TriggerPrompt], list[tuple[TriggerPrompt, str]]]:
+        """The prompts that can be used, and the others, each with why it cannot."""
         usable: list[TriggerPrompt] = []
+        unusable: list[tuple[TriggerPrompt, str]] = []
         for item in items:
             text, why = (self.clean(str(item[key])).strip() for key in ("prompt", "why"))
             one = TriggerPrompt(id="", prompt=text, should_load=kind, why=why)
@@ -161,9 +171,14 @@ class _PromptWriter:
             if problem is None:
                 usable.append(one)
             else:
-                self.unusable += 1
-                self._drop(one, problem)
-        return usable
+                unusable.append((one, problem))
+        return usable, unusable
+
+    def _foretold(self, kind: bool, items: Sequence[dict[str, Any]]) -> list[str]:
+        """What an answer would come to, for who writes it by hand."""
+        usable, unusable = self._sorted_out(kind, items, ())
+        dropped = [f"dropped: {why}: {shortened(one.prompt, 100)}" for one, why in unusable]
+        return [f"{len(usable)} of {count(len(items), 'prompt')} would be used, if the review agrees", *dropped]
 
     def _agreed(self, new: Sequence[TriggerPrompt]) -> list[TriggerPrompt]:
         """Those that get the label that was meant again without sight of it, in an order that tells nothing."""
@@ -196,8 +211,8 @@ class _PromptWriter:
             if not mine:
                 reason = self.failure or (self.dropped[-1] if self.dropped else "it wrote none")
                 raise TeacherUnusable(
-                    f"the teacher wrote no usable prompt ({name}): {reason}",
-                    hint="choose a stronger teacher: UPSKILL_TEST_GEN_MODEL=MODEL",
+                    f"there are no trigger prompts yet, and the teacher wrote no usable one ({name}): {reason}",
+                    hint="name a file of prompts with -t FILE, or have another model write them: add --write -m MODEL",
                 )
             kept += _split(mine, self.counts)
         return WrittenPrompts(

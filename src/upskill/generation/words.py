@@ -94,10 +94,7 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
     skill = generated.skill
     files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
-    reports = () if generated.evaluation is None else generated.evaluation.students
-    used = max((report.lifts[0].cases or 0 for report in reports if report.lifts), default=0)
-    stopped = f" ({used} were enough)" if 0 < used < held_out and generated.proven else ""
-    cases = f"cases: {learn} practice, {held_out} held-out{stopped}, {negative} unrelated"
+    cases = f"cases: {learn} practice, {held_out} held-out, {negative} unrelated"
     which = ", the revision" if generated.saved is None and generated.kept is not None else ""
     yield f"{skill.name}{which}: SKILL.md ~{skill.tokens} tokens{files}; {cases}"
     if len(generated.attempts) > 1 or any(one.passed < one.of for one in generated.attempts):
@@ -200,8 +197,7 @@ def _revision_facts(generated: GenerateResult, revision: DescriptionRevision) ->
         who = f"{names.get(one.student, one.student)}{company_words(one.company)}"
         lift = "no verdict"
         if one.lift is not None:
-            interval = confidence_interval(one.lift, one.lift.cases_like_these or one.lift.these_cases)
-            lift = f"{points(one.lift.mean)} points ({interval})"
+            lift = f"{points(one.lift.mean)} points ({confidence_interval(one.lift)})"
         yield (
             f"{who}: {lift}; recall {_with_interval(one.before.recall)} → {_with_interval(one.after.recall)}; "
             f"near misses {_with_interval(one.before.near_miss)} → {_with_interval(one.after.near_miss)}"
@@ -253,7 +249,8 @@ def _revision_json(revision: DescriptionRevision | None) -> Json:
                 "worse": list(one.worse),
                 "gain": one.gain,
                 "mean": None if one.lift is None else one.lift.mean,
-                "interval": None if one.lift is None else _ends(one.lift.cases_like_these),
+                "interval": None if one.lift is None else _ends(one.lift.interval),
+                "about": None if one.lift is None else one.lift.about,
                 "confidence": None if one.lift is None else one.lift.confidence,
                 "sentence": one.sentence,
                 "before": _score_json(one.before),
@@ -286,7 +283,7 @@ _ANSWERS = "answers"
 
 
 class TeachingProgress(TimedProgress, RunProgress):
-    """Shows the stages of a `generate`. No clock runs before there is a run."""
+    """Shows the stages of a `generate`. Before there is a run, a clock runs only while material is read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -300,9 +297,12 @@ class TeachingProgress(TimedProgress, RunProgress):
         super().note(f"{self._indent}{line}")
 
     def step(self, what: str, done: int, of: int | None) -> None:
-        """Steps within a stage are not shown: its answers are."""
+        """Show how the material is read. Steps within a stage are not shown: its answers are."""
+        if self.run is None:
+            super().step(what, done, of)
 
     def generate_planned(self, lines: Sequence[str]) -> None:
+        self.show(None)  # a person may be asked next
         for line in lines:
             self.note(line)
 
@@ -352,7 +352,14 @@ def decision(generated: GenerateResult) -> str:
     what = "The new version was saved" if generated.revision else "The skill was saved"
     if generated.evaluation is None:
         return f"{what}, {generated.reason}."
-    return f"{what}{':' if generated.proven else ', but'} {_evidence(generated, subject='it')}."
+    mark = ":" if generated.proven else ", but is not proven:" if _is_doubted(generated) else ", but"
+    return f"{what}{mark} {_evidence(generated, subject='it')}."
+
+
+def _is_doubted(generated: GenerateResult) -> bool:
+    """Whether it helps the only model, and something else speaks against it."""
+    helps = generated.evaluation is not None and [one.verdict for one in generated.evaluation.students] == ["helps"]
+    return helps and not generated.proven
 
 
 def _described(generated: GenerateResult) -> str:
@@ -370,8 +377,9 @@ def _evidence(generated: GenerateResult, *, subject: str) -> str:
         return f"{subject} {_of_several(generated, evaluation)}"
     (report,) = evaluation.students
     words = (_REVISION if generated.revision else _NEW).get(report.verdict or "")
-    if words is None or (report.verdict == "helps" and not generated.proven):
-        return generated.reason  # which says what speaks against it, or why there is no verdict
+    if words is None or _is_doubted(generated):
+        # Which says what speaks against it, or why there is no verdict.
+        return generated.reason if words is None or generated.revision else f"it {generated.reason}"
     about = f", {generated.about}" if generated.about else ""
     return f"{subject} {words} {on_held_out_cases(evaluation)}{_figures(report)}{about}"
 
@@ -380,7 +388,7 @@ def _figures(report: StudentReport) -> str:
     if not report.lifts:
         return ""
     lift = report.lifts[0]
-    return f" ({points(lift.mean)} points, {confidence_interval(lift, report.interval)})"
+    return f" ({points(lift.mean)} points, {confidence_interval(lift)})"
 
 
 def _of_several(generated: GenerateResult, evaluation: Evaluation) -> str:
@@ -391,7 +399,7 @@ def _of_several(generated: GenerateResult, evaluation: Evaluation) -> str:
 
 
 def on_held_out_cases(evaluation: Evaluation) -> str:
-    """The cases that the figures are of. Of a test that stopped early, "8 of 12" would read as a score."""
+    """The cases that the figures are of. Where no pair of some case was scored, "8 of 12" would read as a score."""
     seen = {lift.cases for report in evaluation.students for lift in report.lifts[:1]}
     asked = max((cases for cases in seen if cases is not None), default=evaluation.cases)
     return f"on {count(asked, 'held-out case')}"
@@ -399,7 +407,7 @@ def on_held_out_cases(evaluation: Evaluation) -> str:
 
 def generate_requirements(generated: GenerateResult, required: Required | None) -> tuple[Requirement, ...]:
     """What was required of a `generate`: every student is helped (`no-harm`: none is hurt) on held-out cases, and no
-    case is made worse."""
+    case is broken."""
     if required is None:
         return ()
     unmet = {
@@ -407,12 +415,14 @@ def generate_requirements(generated: GenerateResult, required: Required | None) 
         for one in generated.claims
         if (why := gap(required, one.student, one.status, one.claim)) is not None
     }
-    # Without `no-harm` a skill must be proven; with it a skill that helps fails where it makes a case worse.
-    if not generated.proven and not unmet and (required != "no-harm" or _all_helped(generated)):
+    # Without `no-harm` a skill must be proven; with it a skill fails where it breaks a case, or nobody looked for that.
+    if not generated.proven and not unmet and (required != "no-harm" or _may_break(generated)):
         unmet = {"": generated.reason}
     return (Requirement(what=f"--require {required}", unmet=unmet),)
 
 
-def _all_helped(generated: GenerateResult) -> bool:
-    """Also where nothing was measured."""
-    return all(one.status == "helps" for one in generated.claims)
+def _may_break(generated: GenerateResult) -> bool:
+    """Whether a case is broken; or not known not to be, where it helps on new cases or where nothing was measured."""
+    if any(one.broken for one in generated.claims):
+        return True
+    return all(one.status == "helps" and one.claim == "new cases" for one in generated.claims)

@@ -31,6 +31,7 @@ from upskill.core.runs.handing_off import asking_in, handoff_folder, handoff_for
 from upskill.core.runs.journal import answer_cache
 from upskill.core.runs.records import now
 from upskill.core.settings import ResolvedSettings, Settings
+from upskill.core.skills.skill_files import require_inside
 from upskill.core.skills.skills import read_skill
 from upskill.core.trials.judge import identity
 from upskill.errors import EngineError, ProviderError, UsageError
@@ -128,6 +129,7 @@ def plan_writing(
     settings: Settings,
     *,
     announce: Callable[[str], None] = lambda _: None,
+    progress: Progress = SILENT,
     needs_key: bool = True,
 ) -> WritingPlan:
     """Plan who writes, from what, and at what price. Raises, before anything is spent, where it cannot be done.
@@ -154,7 +156,7 @@ def plan_writing(
     material = Material(task="")
     notes: tuple[str, ...] = ()
     if isinstance(order, CasesOrder):
-        material = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
+        material = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd(), progress=progress)
         notes = (*material.notes, *served.notes)
         order = replace(order, counts=possible_counts(material, order.counts))
         if not order.counts.total:
@@ -182,6 +184,8 @@ def plan_writing(
 def _refuse_existing(order: WritingOrder, folder: Path, skill: Skill, target: Path) -> None:
     """Raise where something is there that may not be replaced. Results rest on prompts, which are never replaced."""
     if isinstance(order, TriggersOrder):
+        if order.output is None:
+            require_inside(folder, target)
         if target.exists():
             raise UsageError(f"{target}: already exists", hint="remove it first, or name another file with -t FILE")
     elif order.replace:
@@ -318,7 +322,7 @@ def write_for_skill(
 
     `client` is that of the measurement it is written for: one cap holds for both.
     """
-    plan = plan_writing(order, settings.values, announce=progress.announce)
+    plan = plan_writing(order, settings.values, announce=progress.announce, progress=progress)
     why = " (the strongest with a key)" if plan.chosen else ""
     progress.note(f"{plan.writer.name}{why} writes {plan.order.wanted}; {plan.estimate.words}")
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):

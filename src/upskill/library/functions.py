@@ -13,6 +13,7 @@ from typing import Literal
 from upskill.core.cases.split import read_counts
 from upskill.core.hub import fetched
 from upskill.core.nouns import Evaluation, Trial
+from upskill.core.nouns.evaluation import Required
 from upskill.core.skills.git_version import GIT_PREFIX
 from upskill.errors import UsageError
 from upskill.evaluation import evaluate as evaluating
@@ -52,6 +53,7 @@ def evaluate(
     no_baseline: bool = False,
     ceiling: bool = False,
     min_lift: float | None = None,
+    require: Required | None = None,
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
@@ -65,9 +67,10 @@ def evaluate(
 
     `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill: a folder,
     or `"git:REF"` for the skill as it was in a commit of its repository. `ceiling` also asks without the skill but with
-    the passage of the case in the prompt. `among` are other skills that lie beside this one in every arm: folders of
-    skills, a number of those that ship with upskill, `"bundled"`. If nothing has changed since an earlier evaluation,
-    its recorded verdict is returned, unless `fresh` is given. `resume` continues an interrupted run.
+    the passage of the case in the prompt. `require="no-harm"` asks again for cases that look broken. `among` are other
+    skills that lie beside this one in every arm: folders of skills, a number of those that ship with upskill,
+    `"bundled"`. Answers to the same questions are taken from the cache, unless `fresh` is given.
+    `resume` continues an interrupted run.
     `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path. With
     `sandbox="none"` and tools, a skill with dangerous content is refused without `accept_findings`. Cases that
     `"git:REF"` has are measured as they are there, unless `accept_changed_cases` is given.
@@ -80,6 +83,7 @@ def evaluate(
         baseline=not no_baseline,
         ceiling="beside" if ceiling else None,
         min_lift=min_lift,
+        required=require,
         previous=older.folder,
         previous_revision=older.revision,
         fresh=fresh,
@@ -348,6 +352,7 @@ def evaluate_skills(
     no_baseline: bool = False,
     ceiling: bool = False,
     min_lift: float | None = None,
+    require: Required | None = None,
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
     among: OtherSkillsLike | Sequence[OtherSkillsLike] = (),
@@ -379,6 +384,7 @@ def evaluate_skills(
             baseline=not no_baseline,
             ceiling="beside" if ceiling else None,
             min_lift=min_lift,
+            required=require,
             previous_revision=previous,
             fresh=fresh,
             sandbox=backend_of(sandbox),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from upskill.core.nouns import Evaluation, StudentReport, Trial, Verdict
 from upskill.core.nouns.case import Json
-from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills, Required, meets
+from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills, Required
 from upskill.core.nouns.text import count
 from upskill.errors import UsageError
 from upskill.evaluation.past_runs import trials_of
@@ -47,9 +47,9 @@ class EvaluationResult:
         return self.students[0].verdict
 
     def meets(self, required: Required = "helps") -> bool:
-        """Whether the skill helps every model, as `--require` asks; `helps-here`: at least on these cases; `no-harm`:
-        whether it hurts none."""
-        return all(meets(required, verdict=report.verdict, claim=report.claim) for report in self.students)
+        """Whether the skill helps every model, as `--require` asks; `no-harm`: whether it hurts none, and breaks no
+        case."""
+        return all(report.meets(required) for report in self.students)
 
     def trials(self) -> Iterator[Trial]:
         """Every answer in the order of completion; for a regraded run, with its new grades."""
@@ -221,7 +221,7 @@ def evaluation_table(evaluation: Evaluation) -> str:
         for title in titles
     )
     rows = "".join(f"<tr>{''.join(_cells(report))}</tr>" for report in evaluation.students)
-    cases = count(evaluation.cases, "case") + (f", run saved in {evaluation.run}" if evaluation.run_is_here else "")
+    cases = count(evaluation.cases, "case") + f", run saved in {evaluation.run}"
     notes = "".join(f"<br>note: {escaped(note)}" for note in evaluation.notes).removeprefix("<br>")
     return (
         f'<table style="border-collapse:collapse"><caption style="{_LEFT}"><strong>{escaped(evaluation.skill.name)}'
@@ -235,8 +235,7 @@ def _cells(report: StudentReport) -> Iterator[str]:
     lift, pairs = "–", "–"
     if report.lifts:
         found = report.lifts[0]
-        interval = confidence_interval(found, report.interval)
-        lift, pairs = f"{points(found.mean)} ({interval})", str(found.pairs)
+        lift, pairs = f"{points(found.mean)} ({confidence_interval(found)})", str(found.pairs)
     yield f'<th scope="row" style="{_LEFT};min-width:7em">{escaped(report.student.name)}</th>'
     yield from (f'<td style="{_RIGHT}">{escaped(cell)}</td>' for cell in (*rates, lift, pairs))
     yield f'<td style="{_LEFT};min-width:16em">{escaped(report.sentence)}</td>'

@@ -128,14 +128,6 @@ def blobs(files: Sequence[FileText]) -> Iterator[Hit]:
                 yield file.hit(found.start())
 
 
-def long_blobs(files: Sequence[FileText]) -> Iterator[Hit]:
-    """Long encoded text that nobody can read."""
-    for file in files:
-        for found in EXPRESSIONS["blob"].finditer(file.text):
-            if len(found[0]) >= 300 and "data:" not in file.text[max(0, found.start() - 60) : found.start()]:
-                yield file.hit(found.start())
-
-
 def _plain(blob: str) -> str | None:
     try:
         if blob.startswith("\\x"):
@@ -148,12 +140,6 @@ def _plain(blob: str) -> str | None:
     except (ValueError, binascii.Error):
         return None
     return text if text.isprintable() or "\n" in text else None
-
-
-def uploads(files: Sequence[FileText]) -> Iterator[Hit]:
-    """Commands and calls that send data to another machine."""
-    for file in files:
-        yield from (file.hit(position) for position in _sends(file))
 
 
 def _sends(file: FileText) -> set[int]:
@@ -184,7 +170,7 @@ def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
         return
     for file in files:
         sensitive = {
-            *matches(file, (*PATTERNS["weak_reads"], *PATTERNS["environment-dump"])),
+            *matches(file, (*PATTERNS["weak_reads"], *PATTERNS["environment_dump"])),
             *matches(file, PATTERNS["weak_prose"], code=False),
             *matches(file, PATTERNS["strong_named"], prose=False),
         }
@@ -200,14 +186,7 @@ def _dumped_and_sent(files: Sequence[FileText]) -> Iterator[Hit]:
     """A program that takes the whole environment and reaches the network."""
     for file in files:
         if not is_prose(file.path) and any(True for _ in matches(file, PATTERNS["calls"], prose=False)):
-            yield from (file.hit(position) for position in matches(file, PATTERNS["environment-dump"], prose=False))
-
-
-def network_calls(files: Sequence[FileText]) -> Iterator[Hit]:
-    """Programs that reach the network, each with the first line that does."""
-    for file in files:
-        if not is_prose(file.path) and (places := [*matches(file, PATTERNS["calls"], prose=False)]):
-            yield file.hit(min(places), quoted=False)
+            yield from (file.hit(position) for position in matches(file, PATTERNS["environment_dump"], prose=False))
 
 
 def _named_together(file: FileText) -> Iterator[Hit]:

@@ -24,18 +24,12 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="A folder of other skills: name those whose descriptions compete; may be repeated.",
 )
-@click.option(
-    "--scanner",
-    type=click.Choice(["cisco"]),
-    help="Also run the scanner that you installed (cisco: `skill-scanner`), in a sandbox without network or keys.",
-)
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings, too.")
 @click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF for code scanning.")
 @options.JSON
 def command(
     skills: tuple[Path, ...],
     among: tuple[Path, ...],
-    scanner: str | None,
     strict: bool,
     sarif: Path | None,
     as_json: bool,
@@ -43,8 +37,7 @@ def command(
     """Check skills for danger, the specification, agents and quality. Calls no model.
 
     SKILL is the folder of a skill, a file in it, or a folder of skills. Default: the setting `skills_dir`. Exit code: 1
-    on a danger or an error, 2 where a skill cannot be searched, 3 where the scanner fails. No findings does not mean
-    safe.
+    on a danger or an error, 2 where a skill cannot be searched. No findings does not mean safe.
     """
     from upskill.lint.lint_skill import folders_of, lint, read_others
 
@@ -54,13 +47,8 @@ def command(
     named = skills or (Path(settings.skills_dir),)
     folders = list(folders_of(named))
     others = read_others(among) if among else None
-    scan = None
-    if scanner is not None:
-        from upskill.lint.scanner import find_cisco
-
-        scan = find_cisco()
     instead = _loaded_instead(Path(settings.runs_dir))
-    results = [lint(folder, others=others, loaded_instead=instead, scan=scan) for folder in folders]
+    results = [lint(folder, others=others, loaded_instead=instead) for folder in folders]
     if sarif is not None:
         from upskill import __version__
         from upskill.lint.words import sarif_text
@@ -69,7 +57,7 @@ def command(
     if as_json:
         from upskill.lint.words import lint_json
 
-        print_json(lint_json(results, scanner=scanner))
+        print_json(lint_json(results))
     elif not results:
         print_lines("nothing to lint: these files belong to no skill", err=True)
     else:

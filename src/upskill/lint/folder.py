@@ -139,7 +139,8 @@ class _Walk(FolderWalk):
             with os.fdopen(open_plain(source), "rb") as file:
                 data = file.read(MOST_BYTES + 1)
         except (OSError, UpskillError) as error:
-            self.note((path,), "cannot-be-read", getattr(error, "strerror", None) or "no ordinary file")
+            why = getattr(error.__cause__ or error, "strerror", None) or "no ordinary file"
+            self.note((path,), "cannot-be-read", why)
             return None
         if len(data) > MOST_BYTES:
             raise SkillInvalid(f"{self._shown}: not searched: {path} grew while it was read", hint="try again")

@@ -33,8 +33,6 @@ _IN_PRIVATE_FILES = frozenset({"invisible-characters", "control-characters", "ou
 """Cases and provenance are no instructions: a case may quote an attack. Only hidden text and keys are findings.
 Evidence quotes nothing and an agent can open it, so every danger in it is a finding."""
 
-Scan = Callable[[FolderContents], Sequence[Finding]]
-"""What an outside scanner finds in one skill. Raises where it has no whole answer."""
 LoadedInstead = Callable[[str], Iterable[Mapping[str, int]]]
 """For each measurement of the skill of this name, the prompts on which each other skill was loaded in its place."""
 
@@ -164,10 +162,9 @@ def lint(
     *,
     others: Catalogue | None = None,
     loaded_instead: LoadedInstead = lambda _: (),
-    scan: Scan | None = None,
 ) -> LintResult:
-    """Every finding in one skill folder, whatever is in it: also of the skills that it may compete with, and of an
-    outside scanner. Too large a folder is refused, not searched."""
+    """Every finding in one skill folder, whatever is in it, and the skills that it may compete with. Too large a folder
+    is refused, not searched."""
     shown = path.as_posix()
     try:
         contents = read_folder(path)
@@ -180,8 +177,6 @@ def lint(
         for numbers in loaded_instead(skill.name):
             most |= Counter(numbers)
         found = _in_order((*found, *others.find(skill, line=line, instead=most)))
-    if scan is not None:
-        found = _in_order((*found, *scan(contents)))
     return LintResult(folder=shown, name=skill.name, digest=contents.digest, findings=found)
 
 
@@ -228,7 +223,8 @@ def written_findings(contents: FolderContents) -> Iterator[Finding]:
     """What is wrong with how `SKILL.md` is written, and with the paths in it."""
     name = _skill_file(contents)
     if name is None:
-        yield finding("skill-file-missing", 1, f"no readable file {SKILL_FILE}")
+        if not any(one.path == SKILL_FILE and one.kind == "cannot-be-read" for one in contents.unusual):
+            yield finding("skill-file-missing", 1, f"no readable file {SKILL_FILE}")
         return
     if name != SKILL_FILE:
         yield finding("skill-file-name", 1, name)

@@ -3,9 +3,9 @@
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
+from upskill import disk
 from upskill.core.nouns.finding import Finding, Severity
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.nouns.text import on_one_line, shortened
@@ -36,7 +36,7 @@ class Rule:
     """Whether what the user is asked about first is a caution."""
 
 
-TABLE: dict[str, Any] = tomllib.loads((Path(__file__).parent / "rules.toml").read_text(encoding="utf-8"))
+TABLE: dict[str, Any] = tomllib.loads(disk.packaged("upskill.lint", "rules.toml"))
 """`rules.toml`; its head says what is in it."""
 RULES = {
     id: Rule(id=id, family=family, **{"patterns": (), **rule})

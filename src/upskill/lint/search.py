@@ -26,7 +26,6 @@ from upskill.lint.file_text import (
 from upskill.lint.rules import MOST_PER_RULE, RULES, finding
 from upskill.redaction import redactor_from
 
-_LONG_LINE = 2_000
 _PROGRAMS = (
     *(
         b"\x7fELF",
@@ -105,14 +104,6 @@ def _without_words(found: re.Match[str]) -> str:
     return "x" * len(found[0]) if _WORDS.fullmatch(plain) else found[0]
 
 
-def _long_lines(files: Sequence[FileText]) -> Iterator[Hit]:
-    for file in files:
-        for line, start in enumerate(file.line_starts, start=1):
-            end = file.line_starts[line] if line < len(file.line_starts) else len(file.text)
-            if end - start > _LONG_LINE:
-                yield file.hit(start, quoted=False)
-
-
 _SEARCHES: dict[str, Find] = {
     "invisible-characters": disguise.invisible,
     "control-characters": disguise.escapes,
@@ -126,18 +117,14 @@ _SEARCHES: dict[str, Find] = {
     "remote-instructions": actions.fetched_and_followed,
     "decode-and-run": actions.decoded_and_run,
     "encoded-command": actions.blobs,
-    "encoded-text": actions.long_blobs,
     "theft": actions.thefts,
     "filled-image": actions.filled_images,
     "key-to-another-host": actions.sent_secrets,
-    "sends-out": actions.uploads,
-    "network-call": actions.network_calls,
     "start-up-file": actions.start_up_files,
     "safeguard-off": actions.safeguards_off,
     "name-squatting": disguise.imitations,
     "disguised-address": disguise.disguised,
     "secret": _secrets,
-    "long-line": _long_lines,
     "url": disguise.hosts,
 }
 """What finds a danger for which patterns are not enough."""

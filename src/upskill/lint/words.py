@@ -22,7 +22,7 @@ LINT_SCHEMA = "upskill.lint/1"
 _STYLES: dict[Severity, str] = {"danger": "bold dark_orange", "error": "bold", "warning": "", "caution": "dim"}
 
 
-def lint_json(results: Sequence[LintResult], *, scanner: str | None = None) -> Json:
+def lint_json(results: Sequence[LintResult]) -> Json:
     """The one object of `upskill lint --json`. Keys are a promise: added, never changed."""
     all_findings = [one for result in results for one in result.findings]
     return {
@@ -42,7 +42,6 @@ def lint_json(results: Sequence[LintResult], *, scanner: str | None = None) -> J
             "refused": sum(result.refused is not None for result in results),
             **{str(one): number for one, number in counted(all_findings).items()},
         },
-        "scanner": scanner,
         "limits": LIMITS,
     }
 

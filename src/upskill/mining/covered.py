@@ -4,9 +4,11 @@ of installed skills in the sessions."""
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from upskill import disk
 from upskill.core.nouns.skill import SKILL_FILE
 from upskill.core.skills.skills import find_skills
 from upskill.mining.candidates import Candidate
@@ -62,18 +64,23 @@ class SkillUse:
 def told_texts(
     sessions: Iterable[MinedSession], *, folder: Path | None, environment: Mapping[str, str]
 ) -> tuple[Told, ...]:
-    """What the agents of these sessions are told on this machine, each text once, by name."""
+    """What the agents of these sessions are told on this machine, each text once, by name.
+
+    The sessions of `folder` may be anybody's: of the projects that they name, only those below it or below the working
+    folder are looked at.
+    """
     home = Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
-    projects = sorted({session.folder for session in sessions if session.folder and Path(session.folder).is_absolute()})
+    named = {Path(session.folder) for session in sessions if session.folder and Path(session.folder).is_absolute()}
+    allowed = [] if folder is None else [folder.resolve(), Path.cwd().resolve()]
+    projects = sorted(named if folder is None else {*_below(named, allowed), folder})
     found: dict[tuple[str, str], Told] = {}
-    places = [*(Path(project) for project in projects), *([folder] if folder is not None else [])]
-    for place, names in [*((place, _TOLD) for place in places), (home, _TOLD_EVERYWHERE)]:
+    for place, names in [*((place, _TOLD) for place in projects), (home, _TOLD_EVERYWHERE)]:
         for name in names:
-            text = _text(place / name)
+            text = _text(disk.named(place / name) if place == home else place / name)
             if text:
                 shown = f"~/{name}" if place == home else f"{place.name}/{name}"
                 found.setdefault((shown, text), Told(name=shown, text=text))
-    for place in [*places, home]:
+    for place in [*projects, home]:
         for below in _SKILLS:
             for skill in find_skills(place / below, depth=2, most_folders=_MOST_FOLDERS):
                 text = _text(skill / SKILL_FILE)
@@ -82,13 +89,19 @@ def told_texts(
     return tuple(found[key] for key in sorted(found))
 
 
+def _below(paths: Iterable[Path], folders: Sequence[Path]) -> Iterator[Path]:
+    """Those of the paths that are in one of the folders, with all links followed."""
+    for path in paths:
+        with suppress(OSError, RuntimeError, ValueError):
+            real = path.resolve()
+            if any(real.is_relative_to(folder) for folder in folders):
+                yield real
+
+
 def _text(path: Path) -> str:
-    try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-            return ""
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+    with suppress(OSError, ValueError):
+        return disk.read_text(path, most=_MOST_BYTES)
+    return ""
 
 
 class Coverage:

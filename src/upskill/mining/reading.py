@@ -22,21 +22,21 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from upskill import __version__, processes
-from upskill.atomic_file import write_atomically
+from upskill import __version__, disk, processes
 from upskill.core.progress import SILENT, Progress
-from upskill.errors import UpskillError, UsageError
+from upskill.errors import UpskillError
 from upskill.interruption import raise_if_interrupted
 from upskill.mining.episodes import Episodes
 from upskill.mining.moments import MinedSession
 from upskill.redaction import redactor_from, secrets_in
-from upskill.traces.readers import TEXT, read_traces, recordings_below, require_below
+from upskill.traces.claude_code import files_beside
+from upskill.traces.readers import TEXT, read_traces, recordings_below
 from upskill.traces.recording import LONGEST_LINE
 from upskill.traces.sessions import sessions_of_all_folders
 from upskill.traces.trace import Trace
 from upskill.traces.work import with_subagents, work_of
 
-EXTRACTION = 5
+EXTRACTION = 6
 """Part of the key of what is kept. Changes whenever the same recording brings other moments."""
 _KEPT_SECONDS = 60 * 86_400
 """After which what was kept is removed."""
@@ -86,11 +86,10 @@ def files_below(folder: Path) -> tuple[list[SessionFile], list[str]]:
     refused: list[str] = []
     for path in recordings_below(folder):
         name = path.relative_to(folder).as_posix()
-        try:
-            require_below(folder, path)
+        if disk.is_file(path):
             found.append(_file(name, path))
-        except (UsageError, OSError):
-            refused.append(f"{name}: is a link out of the folder, or cannot be read")
+        else:
+            refused.append(f"{name}: is a link, or no ordinary file")
     return sorted(found[:MOST_FILES], key=lambda file: file.name), refused
 
 
@@ -151,10 +150,10 @@ def read_sessions(
 
 
 def _remove_expired(cache: Path) -> None:
-    for place in cache.glob("*/*.json"):
-        with suppress(OSError):
+    with suppress(OSError):
+        for place in [*disk.below(cache, "*.json", depth=1)]:
             if time.time() - place.stat().st_mtime > _KEPT_SECONDS:
-                place.unlink()
+                disk.remove(place)
 
 
 def _joined(files: Sequence[SessionFile], answers: Mapping[str, "_Answer"]) -> SessionsRead:
@@ -233,7 +232,7 @@ class _FileReader:
         with suppress(OSError, ValidationError):
             place = self._place(self._key(path))
             if place is not None:
-                return _Answer(sessions=_SESSIONS.validate_json(place.read_bytes()), cached=True)
+                return _Answer(sessions=_SESSIONS.validate_json(disk.read(place)), cached=True)
         return None
 
     def read(self, path: Path) -> _Answer:
@@ -252,7 +251,7 @@ class _FileReader:
         except UpskillError as error:
             return _Answer(problem=error.message.removeprefix(f"{path}: "))
         except (OSError, MemoryError, RecursionError) as error:
-            return _Answer(problem=f"cannot be read ({type(error).__name__})")
+            return _Answer(problem=f"cannot be read ({getattr(error, 'strerror', None) or type(error).__name__})")
         self._keep(key, sessions)
         return _Answer(sessions=sessions)
 
@@ -282,12 +281,10 @@ class _FileReader:
     def _key(self, path: Path) -> str:
         """A digest of all that the result rests on: the content, also of subagents' files, our version, the keys."""
         content = hashlib.sha256(self._salt)
-        beside = path.with_suffix("") / "subagents"
-        for file in (path, *(sorted(beside.rglob("agent-*")) if beside.is_dir() else ())):
-            if not file.is_file():
-                continue
-            content.update(f"\0{file.name}\0{file.stat().st_size}\0".encode("utf-8", "surrogateescape"))
-            with file.open("rb") as opened:
+        for file in (path, *files_beside(path)):
+            with disk.opened(file) as opened:
+                size = os.fstat(opened.fileno()).st_size
+                content.update(f"\0{file.name}\0{size}\0".encode("utf-8", "surrogateescape"))
                 while chunk := opened.read(_CHUNK):
                     content.update(chunk)
         return content.hexdigest()
@@ -300,11 +297,11 @@ class _FileReader:
         if place is not None:
             with suppress(OSError):  # without a cache the next run takes longer, and nothing else
                 place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                write_atomically(place, _SESSIONS.dump_json(sessions).decode(), mode=0o600)
+                disk.write(place, _SESSIONS.dump_json(sessions), mode=0o600)
 
 
 def _first_line_is_long(path: Path) -> bool:
-    with path.open("rb") as file:
+    with disk.opened(path) as file:
         return not file.readline(LONGEST_LINE).endswith(b"\n")
 
 
@@ -325,27 +322,36 @@ def _read_in_processes(
     free: queue.SimpleQueue[processes.Worker | None] = queue.SimpleQueue()
     for _ in range(number):
         free.put(None)
+    started: list[processes.Worker] = []
+    ended = threading.Event()
 
     def read(file: SessionFile) -> tuple[SessionFile, _Answer]:
-        worker = free.get() or processes.start_worker(__name__, "" if cache is None else str(cache))
-        answer = _asked(worker, file.path)
+        worker = free.get()
+        if worker is None:
+            worker = processes.start_worker(__name__, "" if cache is None else str(cache))
+            started.append(worker)
+        answer = None if ended.is_set() else _asked(worker, file.path)
         if answer is None:
             _end(worker)
         free.put(None if answer is None else worker)
         return file, answer or _Answer(problem="the process that read it died or took too long, skipped")
 
     with ThreadPoolExecutor(number) as pool:
-        # The largest must not come last.
-        waiting = [pool.submit(read, file) for file in sorted(files, key=lambda file: (-file.size, file.name))]
         try:
+            # The largest must not come last.
+            waiting = [pool.submit(read, file) for file in sorted(files, key=lambda file: (-file.size, file.name))]
             for done in as_completed(waiting):
                 raise_if_interrupted()
                 arrived(*done.result())
         finally:
-            pool.shutdown(cancel_futures=True)
-            for worker in (free.get() for _ in range(number)):
-                if worker is not None:
-                    _end(worker)
+            # An interrupt waits for none of them.
+            pool.shutdown(wait=False, cancel_futures=True)
+            ended.set()
+            for worker in started:
+                worker.kill()
+            pool.shutdown()
+            for worker in started:
+                _end(worker)
 
 
 def _asked(worker: processes.Worker, path: Path) -> _Answer | None:

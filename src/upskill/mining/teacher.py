@@ -23,7 +23,7 @@ from upskill.mining.candidates import Candidate, merged
 from upskill.mining.mine import Mining
 from upskill.redaction import redactor_from
 from upskill.report.wording import dollars
-from upskill.traces.excerpt import one_line
+from upskill.traces.excerpt import one_line, plain
 
 MOST_READ = 25
 """Candidates that the teacher is shown: with those that it merges or sets aside, ten are left."""
@@ -144,17 +144,17 @@ def _read_answer(read: Sequence[Candidate], text: str) -> list[_Judged]:
     problems = [f"there is no finding {number}" for number in dict.fromkeys(named) if number not in known]
     problems += [f"finding {number} is in no group" for number in sorted(known - set(named))]
     problems += [f"finding {number} is in more than one group" for number in sorted(known) if named.count(number) > 1]
-    problems += [f"a group of {group['numbers']} lacks a name" for group in groups if not group["name"].strip()]
+    problems += [f"a group of {group['numbers']} lacks a name" for group in groups if not plain(group["name"]).strip()]
     problems += ["a group has no numbers" for group in groups if not group["numbers"]]
     if problems:
         raise UnusableAnswer(problems[:10])
     return [
         _Judged(
             candidates=tuple(read[int(number) - 1] for number in sorted(group["numbers"])),
-            name=one_line(group["name"], most=_MOST_NAME),
-            lesson=one_line(group["lesson"], most=_MOST_LESSON),
+            name=one_line(plain(group["name"]), most=_MOST_NAME),
+            lesson=one_line(plain(group["lesson"]), most=_MOST_LESSON),
             teach=group["teach"],
-            why=one_line(group["why"], most=_MOST_NAME),
+            why=one_line(plain(group["why"]), most=_MOST_NAME),
         )
         for group in groups
     ]

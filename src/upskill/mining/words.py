@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import islice
 from shlex import quote
 
 from upskill.core.nouns.case import Json
-from upskill.core.nouns.text import count, shortened, size_words
-from upskill.mining.candidates import Candidate, Verdict, day_of, practice_and_later
+from upskill.core.nouns.text import count, shortened, size_words, whole_characters
+from upskill.mining.candidates import LEAST_DAYS, Candidate, Verdict, day_of, least_sessions, practice_and_later
 from upskill.mining.grouping import Sighting
 from upskill.mining.mine import LATER_NEEDED, Mining
 
@@ -14,7 +15,9 @@ SCHEMA = "upskill.mine/1"
 MINED_FORMAT = "upskill.mined/1"
 """Of `mined.json`, from which `upskill generate --from FOLDER:N` takes a candidate."""
 _MOST_SESSIONS = 8
-"""Sessions that are named as material; what they say is in the document of the candidate."""
+"""Sessions of practice that are named as material; what they say is in the document of the candidate."""
+_MOST_LATER = 24
+"""Later sessions, each with a document of its own."""
 _REASONS: dict[Verdict, str] = {
     "another value each time": "had another value each time",
     "no common answer": "had no answer in common",
@@ -47,7 +50,9 @@ def mining_lines(mining: Mining, *, folder: str) -> Iterator[str]:
     yield ""
     yield from note_lines(mining)
     if not mining.candidates:
-        yield "nothing was found that a skill could carry"
+        times = f"in {least_sessions(len(read.sessions))} sessions on {LEAST_DAYS} days"
+        yield f"nothing was found: what a skill could carry must have happened {times} at least"
+        yield "a skill from one session: upskill generate --from SESSION"
     elif more:
         yield f"{count(more, 'more candidate')}: --json has all"
 
@@ -179,23 +184,42 @@ def mined_json(mining: Mining) -> dict[str, Json]:
     """`mined.json`: for each candidate its task, and of practice and of later sessions the document and the files."""
     candidates: list[Json] = []
     for number, candidate in enumerate(mining.shown, 1):
-        practice, later = (
-            list(dict.fromkeys(str(mining.read.paths[name].absolute()) for name in names))
-            for names in practice_and_later(candidate.sessions)
-        )
+        names, _ = practice_and_later(candidate.sessions)
+        practice = dict.fromkeys(_written_path(mining, name) for name in names)
+        later = later_sessions(mining, candidate)
         candidates.append(
             {
                 "number": number,
                 "task": f"Do this right the first time in this project: {shortened(candidate.title, 300)}",
-                "document": f"{number}.md",
-                "practice": [*practice[:_MOST_SESSIONS]],
-                "later_document": f"{number}-later.md",
-                # A file can hold several sessions; who is tested must not have read it.
-                "later": [*[path for path in later if path not in practice][:_MOST_SESSIONS]],
+                "document": document_name(number),
+                "practice": [*islice(practice, _MOST_SESSIONS)],
+                "later": [
+                    # A file can hold several sessions; who is tested must not have read it.
+                    {"document": document_name(number, place), "recording": None if path in practice else path}
+                    for place, path in enumerate(later, 1)
+                ],
                 "claim_possible": len(later) >= LATER_NEEDED,
             }
         )
     return {"format": MINED_FORMAT, "candidates": candidates}
+
+
+def later_sessions(mining: Mining, candidate: Candidate) -> dict[str, list[str]]:
+    """The later sessions of a candidate by their files: those in one file count as one."""
+    found: dict[str, list[str]] = {}
+    for name in practice_and_later(candidate.sessions)[1]:
+        found.setdefault(_written_path(mining, name), []).append(name)
+    return dict(islice(found.items(), _MOST_LATER))
+
+
+def _written_path(mining: Mining, session: str) -> str:
+    """The file of a session as a list can name it: one whose name is no text is named so that nothing is found."""
+    return whole_characters(str(mining.read.paths[session].resolve()))
+
+
+def document_name(number: int, later: int | None = None) -> str:
+    """The file of a candidate's material: that of practice, or of one of its later sessions."""
+    return f"{number}.md" if later is None else f"{number}-later-{later}.md"
 
 
 def document(candidate: Candidate, sessions: Sequence[str]) -> str:

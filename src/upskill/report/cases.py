@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console, Group
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from upskill.core.cases.family import by_family
@@ -23,8 +22,10 @@ from upskill.core.nouns import (
     Trial,
 )
 from upskill.core.nouns.case import LABEL_MEANINGS, Json
+from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.text import count, shortened
 from upskill.core.nouns.trial import ARMS
+from upskill.report.console import print_lines, show_table, table_lines
 from upskill.report.wording import arm_name, confidence_interval, points, use_name
 
 CASES_SCHEMA = "upskill.cases/1"
@@ -35,7 +36,8 @@ _USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
 _NAMES = {use: use_name(use) for use in _USES}
 _ANSWER = 100
 _ANSWER_OF_TURN = 40
-_ARM_WIDTH = 9
+_BEFORE_TASK = 40
+"""Columns before the task of a written case, where its id is short."""
 
 
 def cases_json(
@@ -73,7 +75,8 @@ def label_lifts_json(lifts: Iterable[LabelLift]) -> Json:
             "label": one.label,
             "cases": one.cases,
             "mean": None if lift is None else lift.mean,
-            "these_cases": None if lift is None else [lift.these_cases.low, lift.these_cases.high],
+            "interval": None if lift is None else [lift.interval.low, lift.interval.high],
+            "about": None if lift is None else lift.about,
             "pairs": None if lift is None else lift.pairs,
         }
         for one in lifts
@@ -90,8 +93,8 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
             always = "always" if one.label == "saturated" else "never"
             yield f"{cases} {always} {'passes' if one.cases == 1 else 'pass'} without the skill"
         elif several:
-            interval = confidence_interval(one.lift, one.lift.these_cases)
-            lift = f"{points(one.lift.mean)} points on these cases ({interval})"
+            lift = with_scope(f"{points(one.lift.mean)} points", one.lift.about)
+            lift += f" ({confidence_interval(one.lift)})"
             yield f"{one.label or 'no label'}: {cases}, {lift}"
 
 
@@ -110,17 +113,16 @@ def show_case_states(
     prompts = {case.id: case.prompt for case in cases}
     groups = [[one] for one in qualifications] if verbose else _alike(qualifications)
     names = [alike[0].case_id if len(alike) == 1 else f"{len(alike)} cases" for alike in groups]
-    width = max(map(len, names), default=4)
-    width = min(max(width, 4), max(12, console.width // 3))
-    console.print(Text(f"{'case':<{width}}  {'state':<9}  labels", style="dim"), soft_wrap=True)
+    cells = [
+        (Text(named), Text(alike[0].state, style=_STYLES[alike[0].state]), Text(", ".join(alike[0].labels)))
+        for named, alike in zip(names, groups, strict=True)
+    ]
+    head, *rows = table_lines(("case", "state", "labels"), cells, console.width)
+    print_lines(head, console)
     advised: set[str] = set()
-    for named, alike in zip(names, groups, strict=True):
+    for row, alike in zip(rows, groups, strict=True):
         one = alike[0]
-        line = Text(f"{_cut(named, width):<{width}}  ")
-        line.append(f"{one.state:<9}", style=_STYLES[one.state])
-        line.append(f"  {', '.join(one.labels)}".rstrip())
-        line.rstrip()
-        console.print(line, soft_wrap=True)
+        print_lines(row, console)
         if len(alike) > 1:
             ids = ", ".join(other.case_id for other in alike)
             console.print(Text(f"  {textwrap.shorten(ids, console.width - 4, placeholder=' …')}"), soft_wrap=True)
@@ -128,8 +130,8 @@ def show_case_states(
         if asked and (verbose or one.case_id.startswith("case-")):
             console.print(Text(f"  {textwrap.shorten(asked, console.width - 4, placeholder='…')}"), soft_wrap=True)
         for part in _reason_lines(one, advised, verbose=verbose):
-            for row in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
-                console.print(Text(f"  {row}", style="dim"), soft_wrap=True)
+            for said in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
+                console.print(Text(f"  {said}", style="dim"), soft_wrap=True)
     console.print(Text(_summary(qualifications)), soft_wrap=True)
     if (families := _families(cases)) is not None:
         console.print(Text(families), soft_wrap=True)
@@ -188,25 +190,16 @@ def _families(cases: Sequence[Case]) -> str | None:
 
 def show_written_cases(cases: Sequence[Case], console: Console) -> None:
     """A row per case: what it is for, how it is checked, and what it asks. Fits into 80 columns."""
-    width = min(max((len(case.id) for case in cases), default=4), max(12, console.width // 4))
-    kinds = {case.id: "+".join(dict.fromkeys(check.kind for check in case.checks)) for case in cases}
-    kind_width = min(max(map(len, kinds.values()), default=6), 18)
-    head = f"{'case':<{width}}  {'use':<9}  {'checks':<{kind_width}}  task"
-    console.print(Text(head, style="dim"), soft_wrap=True)
-    for case in sorted(cases, key=lambda case: _USES.index(case.use) if case.use in _USES else 0):
-        row = (
-            f"{_cut(case.id, width):<{width}}  {use_name(case.use or ''):<9}  "
-            f"{_cut(kinds[case.id], kind_width):<{kind_width}}  "
-        )
-        asked = textwrap.shorten(case.prompt, max(20, console.width - len(row) - 1), placeholder="…")
-        console.print(Text(row + asked), soft_wrap=True)
+    ordered = sorted(cases, key=lambda case: _USES.index(case.use) if case.use in _USES else 0)
+    rows = []
+    for case in ordered:
+        kinds = "+".join(dict.fromkeys(check.kind for check in case.checks))
+        task = textwrap.shorten(case.prompt, max(20, console.width - _BEFORE_TASK), placeholder=" …")
+        rows.append([*map(Text, (case.id, use_name(case.use or ""), kinds, task))])
+    show_table(("case", "use", "checks", "task"), rows, console, folded=(3,))
     found = Counter(case.use for case in cases)
     counts = ", ".join(f"{found[use]} {_NAMES[use]}" for use in _USES if found[use])
     console.print(Text(f"{count(len(cases), 'case')}, all qualified: {counts}"), soft_wrap=True)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def show_cases(trials: Iterable[Trial], console: Console, *, harness: str, prompts: Mapping[str, str]) -> None:
@@ -215,14 +208,20 @@ def show_cases(trials: Iterable[Trial], console: Console, *, harness: str, promp
     for trial in trials:
         students[trial.student][trial.case_id].append(trial)
     for student, cases in students.items():
-        table = Table(title=Text(f"Cases, {student}"), title_justify="left", expand=False)
-        seen = {trial.arm for mine in cases.values() for trial in mine}
-        arms = [arm for arm in ARMS if arm in seen]
-        for name in ("Case", *(arm_name(arm, harness).capitalize() for arm in arms), "Seen"):
-            table.add_column(name, overflow="fold", max_width=None if name in ("Case", "Seen") else _ARM_WIDTH)
-        for case_id, mine in sorted(cases.items()):
-            table.add_row(_question(case_id, prompts.get(case_id)), *(_tally(mine, arm) for arm in arms), _seen(mine))
-        console.print(table)
+        arms = [arm for arm in ARMS if any(trial.arm == arm for mine in cases.values() for trial in mine)]
+        ordered = sorted(cases.items())
+        head, *rows = table_lines(
+            ("case", *(arm_name(arm, harness) for arm in arms)),
+            ([_question(id, prompts.get(id)), *(_tally(mine, arm) for arm in arms)] for id, mine in ordered),
+            console.width,
+            folded=(0,),
+        )
+        print_lines([Text(f"Cases, {student}"), *head], console)
+        for row, (_, mine) in zip(rows, ordered, strict=True):
+            print_lines(row, console)
+            for line in _seen(mine):
+                print_lines(line.wrap(console, console.width - 2), console, indent=2)
+        print_lines([Text()], console)
 
 
 def _question(case_id: str, prompt: str | None) -> Text:
@@ -240,10 +239,10 @@ def _tally(trials: list[Trial], arm: str) -> Text:
     return Text(text + (f" +{errored} errored" if errored else ""))
 
 
-def _seen(trials: list[Trial]) -> Group:
+def _seen(trials: list[Trial]) -> list[Text]:
     """The skill's first failure explains most; without one, the first errored trial; otherwise the first look.
 
-    What a check saw is cut where a word of it, such as a pattern, is wider than its column; answers are not.
+    What a check saw is cut where a word of it, such as a pattern, is wider than the terminal; answers are not.
     """
     offered = [trial for trial in trials if trial.arm == "offered"]
     given = offered or [trial for trial in trials if trial.arm == "with_skill"] or trials
@@ -264,8 +263,8 @@ def _seen(trials: list[Trial]) -> Group:
     return _looked([result.saw for result in first.grade.results] if isinstance(first, Scored) else [], [])
 
 
-def _looked(looks: Iterable[str], said: Iterable[str]) -> Group:
-    return Group(*(Text(look, overflow="ellipsis") for look in looks), *map(Text, said))
+def _looked(looks: Iterable[str], said: Iterable[str]) -> list[Text]:
+    return [*(Text(look, overflow="ellipsis") for look in looks), *map(Text, said)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

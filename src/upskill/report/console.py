@@ -3,13 +3,13 @@
 Control characters are shown as escapes, a newline too, and square brackets are no markup. Only styles that our own code
 gives to a text become escape sequences."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Console
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from upskill.core.nouns.text import visible, wrapped
@@ -26,14 +26,6 @@ class VisibleConsole(Console):
 
 
 def _visible(shown: Any) -> Any:
-    if isinstance(shown, Table):
-        shown.title = None if shown.title is None else _visible(shown.title)
-        for column in shown.columns:
-            column.header = _visible(column.header)
-            column._cells = [_visible(cell) for cell in column._cells]
-        return shown
-    if isinstance(shown, Group):
-        return Group(*map(_visible, shown.renderables))
     if isinstance(shown, str):
         return Text(visible(shown))
     if isinstance(shown, Text) and visible(shown.plain) != shown.plain:
@@ -75,45 +67,116 @@ def cut_to(text: str, console: Console, *, rows: int) -> str:
     return f"{' '.join(words)} …"
 
 
-Row = Mapping[str, object]
+def table_lines(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Text]],
+    width: int,
+    *,
+    names: int = 1,
+    folded: Collection[int] = (),
+    right: Collection[int] = (),
+) -> list[list[Text]]:
+    """The lines of the heads, and those of each row. No word is broken, however narrow the terminal is.
+
+    A row is one line where there is room, and the columns `folded` take more lines between words. Where that is not
+    enough, the first cells, so many as there are `names`, stand above the others. `right`: columns of numbers.
+    """
+    table = [[Text(head, style="dim") for head in heads], *([_visible(cell) for cell in row] for row in rows)]
+    widest = [max(cell_len(row[column].plain) for row in table) for column in range(len(heads))]
+    least = [
+        max(cell_len(word) for row in table for word in row[column].plain.split() or [""]) if column in folded else most
+        for column, most in enumerate(widest)
+    ]
+    spare = width - sum(least) - _GAP * (sum(map(bool, least)) - 1)
+    if spare >= 0:
+        wanted = sum(widest) - sum(least)
+        shares = zip(least, widest, strict=True)
+        widths = [a + min(b - a, spare * (b - a) // max(1, wanted)) for a, b in shares]
+        return [list(_beside(row, widths, right)) for row in table]
+    if names == 0:
+        labelled = (
+            "  ".join(f"{head} {cell}".strip() for head, cell in zip(heads, row, strict=True)) for row in table[1:]
+        )
+        return [[], *([Text(part) for part in wrapped(line, width)] for line in labelled)]
+    others = table_lines(
+        heads[names:],
+        [row[names:] for row in table[1:]],
+        width - _GAP,
+        names=0,
+        folded={column - names for column in folded},
+        right={column - names for column in right},
+    )
+    return [
+        [*_above(row[:names], width), *(Text.assemble(" " * _GAP, line) for line in below)]
+        for row, below in zip(table, others, strict=True)
+    ]
+
+
+_GAP = 2
+_ANY = VisibleConsole()
+
+
+def _beside(row: Sequence[Text], widths: Sequence[int], right: Collection[int]) -> Iterator[Text]:
+    """The lines of a row whose cells stand beside each other."""
+    columns = [number for number, width in enumerate(widths) if width]
+    cells = [row[number].wrap(_ANY, widths[number], overflow="crop") for number in columns]
+    for parts in zip_longest(*cells, fillvalue=Text()):
+        line = Text()
+        for number, part in zip(columns, parts, strict=True):
+            space = " " * (widths[number] - cell_len(part.plain.rstrip()))
+            gap = " " * _GAP if line else ""
+            part.rstrip()
+            line = Text.assemble(line, gap, *((space, part) if number in right else (part, space)))
+        line.rstrip()
+        yield line
+
+
+def _above(names: Sequence[Text], width: int) -> list[Text]:
+    """The names on one line, or on one each."""
+    names = [name for name in names if name.plain]
+    line = Text("  ").join(names)
+    return [line] if cell_len(line.plain) <= width and names else list(names)
+
+
+def show_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Text]],
+    console: Console,
+    *,
+    names: int = 1,
+    folded: Collection[int] = (),
+    right: Collection[int] = (),
+) -> None:
+    """Print a table as `table_lines` lays it out."""
+    for lines in table_lines(heads, rows, console.width, names=names, folded=folded, right=right):
+        for line in lines:
+            console.print(line, soft_wrap=True)
 
 
 def show_rows(
-    rows: Sequence[Row],
+    rows: Sequence[Mapping[str, object]],
     columns: Sequence[str],
     console: Console,
     *,
-    folded: Iterable[str] = (),
-    right: Iterable[str] = (),
+    names: int = 1,
+    folded: Collection[str] = (),
+    right: Collection[str] = (),
 ) -> None:
-    """Print rows under their column names. Columns named in `folded` give way first when space is short.
-
-    `right`: columns of numbers, which end where their names end.
-    """
-    fold, numbers = set(folded), set(right)
-    table = plain_table()
-    for column in columns:
-        if column in fold:
-            table.add_column(column.replace("_", " "), overflow="fold")
-        else:
-            justify: Literal["left", "right"] = "right" if column in numbers else "left"
-            table.add_column(column.replace("_", " "), no_wrap=True, justify=justify)
-    for row in rows:
-        table.add_row(*(Text("" if (cell := row.get(column)) is None else str(cell)) for column in columns))
-    print_table(table, console)
+    """Print rows under their column names; the first `names` columns stand above the others where space is short."""
+    show_table(
+        [column.replace("_", " ") for column in columns],
+        [[Text("" if (cell := row.get(column)) is None else str(cell)) for column in columns] for row in rows],
+        console,
+        names=names,
+        folded=[number for number, column in enumerate(columns) if column in folded],
+        right=[number for number, column in enumerate(columns) if column in right],
+    )
 
 
-def plain_table(*columns: str) -> Table:
-    """A table without lines; its columns are folded where space is short."""
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def print_table(table: Table, console: Console) -> None:
-    """A table without the spaces at the end of its lines: piped into a narrow terminal, they would make empty lines."""
-    for line in console.render_lines(table, pad=False):
-        text = Text.assemble(*((segment.text, segment.style or "") for segment in line if not segment.control))
-        text.rstrip()
-        console.print(text, soft_wrap=True)
+def show_probes(title: str, probes: Iterable[tuple[int, str, bool, str]], console: Console) -> None:
+    """A row for each thing that a program tried: its number, whether the sandbox held, and what was seen."""
+    rows = [
+        (Text(str(number)), Text(what), Text("held", "green") if held else Text("BROKE", "bold red"), Text(saw))
+        for number, what, held, saw in probes
+    ]
+    show_table(("", title, "", "seen"), rows, console, names=2, folded=(1, 3), right=(0,))

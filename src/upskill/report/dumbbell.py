@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from importlib.resources import files
 
 from rich.cells import cell_len
 
+from upskill import disk
 from upskill.core.nouns.text import visible
 from upskill.report.glance import Glance, GlanceRow
 from upskill.report.wording import USUAL, fitted
@@ -40,7 +40,7 @@ DARK = {
     "mark": "#c9d1d9",
 }
 
-VERDICT_COLOURS = {"helps": "good", "cheaper": "good", "hurts": "bad"}
+VERDICT_COLOURS = {"helps": "good", "cheaper": "good", "hurts": "bad", "breaks": "bad"}
 """Everything else is unsure."""
 
 
@@ -156,7 +156,7 @@ def dumbbell_css() -> str:
 
 @cache
 def _drawing_css() -> str:
-    return files("upskill.report").joinpath("dumbbell.css").read_text(encoding="utf-8")
+    return disk.packaged("upskill.report", "dumbbell.css")
 
 
 def _own_colours() -> str:
@@ -359,7 +359,7 @@ def _title(row: GlanceRow) -> str:
     """Everything about a row in words, shown where a pointer rests on it."""
     if row.lift is None:
         return f"{row.model}: {row.verdict}, {row.why}"
-    parts = (f"{row.model}: {row.verdict}", row.rates, f"{row.figures} {row.reach}".strip(), row.other_interval, _BAND)
+    parts = (f"{row.model}: {row.verdict}", row.rates, f"{row.figures} {row.reach}".strip(), _BAND)
     return "; ".join(part for part in parts if part and (part is not _BAND or row.low is not None))
 
 

@@ -1,4 +1,4 @@
-"""What a report needs beside the result: where it came from, what was asked, what came back, how the estimate moved,
+"""What a report needs beside the result: where it came from, what was asked, what came back, and
 which model is the cheapest that does the work well enough. Nothing is taken for free whose price is unknown."""
 
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from statistics import NormalDist
 
-from upskill.core.nouns import Arm, ArmSummary, Files, Interval, StudentReport, Trial
+from upskill.core.nouns import Arm, ArmSummary, Files, Interval, StudentEnd, StudentReport, Trial
 from upskill.core.nouns.answer import AgentSteps
 from upskill.core.nouns.plan import NOTHING_MORE, Again
 from upskill.report.wording import arm_name, dollars, percent
@@ -79,42 +79,21 @@ class RunFacts:
     """What could not be read, in words."""
 
 
-REASONS = {
-    "decided": "the result was clear",
-    "no difference": "a lift of any useful size was excluded",
-    "min lift": "the required lift was shown or excluded",
-    "withdrawn": "the stopping boundary was crossed, but the final test did not confirm it",
-    "futile": "more repeats were unlikely to decide it",
-    "copies": "repeats returned the same answers, so each case counts once",
-    "regraded": "the original run stopped there",
+REASONS: dict[StudentEnd, str] = {
+    "decided": "the first look was clear",
+    "futile": "the lift was within its own noise",
+    "copies": "answers repeat themselves",
     "checks changed": "the checks changed after the answers were seen",
-    "judge": "the grades were clear, but the judge's errors leave it open",
-    "cap": "the plan was complete",
-    "budget": "the budget was reached",
+    "cap reached": "a cap was reached",
+    "endpoint down": "the endpoint went down",
     "interrupted": "the run was interrupted",
 }
-"""Why a sequential design stopped, after `because`."""
+"""Why less was asked than was planned, after `because`."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PathPoint:
-    """The estimate after so many pairs."""
-
-    pairs: int
-    mean: float
-    these_cases: Interval
-    cases_like_these: Interval | None
-    round_end: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StudentPath:
-    """How one student's estimate moved, pair by pair, to the end."""
-
-    student: str
-    points: tuple[PathPoint, ...]
-    cap: int
-    """The most pairs there could have been."""
+def end_words(end: StudentEnd) -> str:
+    """Why no more was asked."""
+    return f"stopped because {REASONS[end]}" if end in REASONS else "everything was asked"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

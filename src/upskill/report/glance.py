@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from upskill.core.nouns import Arm, Evaluation, Lift, StudentReport
+from upskill.core.nouns import Arm, Evaluation, StudentReport
+from upskill.core.nouns.lift import scope
 from upskill.core.nouns.plan import NOTHING_MORE, Again
 from upskill.core.nouns.text import count
 from upskill.report.next_step import NextStep, next_step
@@ -30,9 +31,10 @@ from upskill.report.wording import (
 Clarity = Literal["clear", "unclear", "none"]
 """Whether there is a verdict (`clear`), an undecided one (`unclear`), or nothing to conclude from (`none`)."""
 
-SIGNS = {"helps": "▲", "hurts": "▼", "no difference": "=", "cheaper": "◆", "undecided": "?"}
+SIGNS = {"helps": "▲", "hurts": "▼", "breaks": "▼", "no difference": "=", "cheaper": "◆", "undecided": "?"}
 """A sign for each verdict, so that none rests on colour alone."""
 NO_SIGN = "–"
+MOST_NAMED = 3
 ASCII_SIGNS = {"▲": "+", "▼": "-", "=": "=", "◆": "$", "?": "?", NO_SIGN: "!"}
 IN_ASCII = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "·": ",", "†": "^"})
 """What stands for our other signs on a terminal that cannot show them."""
@@ -56,14 +58,17 @@ class GlanceRow:
     ends: str | None = None
     """Ends of the interval that the verdict rests on: `+35 to +100`."""
     confidence: str = USUAL
+    supposes: str | None = None
+    """What the interval supposes of lost answers, where these decide."""
     low: float | None = None
     high: float | None = None
     """The same ends as numbers."""
     reach: str = ""
     """Empty where the interval is for new cases of this kind; otherwise `on these 12 cases`."""
-    other_interval: str | None = None
-    """The other interval, in words."""
     verdict: str
+    """That of the report; `breaks` where a gate found cases that a version broke."""
+    broken: tuple[str, ...] = ()
+    """The ids of these cases."""
     among: str | None = None
     """Whether the verdict stays where several models were tested; `None` where that is no question."""
     sign: str
@@ -127,14 +132,8 @@ def rows_of(evaluation: Evaluation) -> tuple[GlanceRow, ...]:
 
 
 def counted_cases(report: StudentReport, *, of: int) -> int:
-    """The cases that the lift is made of: a sequential design may stop before it has asked all.
-
-    Results of earlier versions do not say; there are never more cases than pairs.
-    """
-    if not report.lifts:
-        return of
-    known = report.lifts[0].cases
-    return min(of, report.lifts[0].pairs) if known is None else known
+    """The cases that the lift is made of."""
+    return report.lifts[0].cases if report.lifts else of
 
 
 def _among(report: StudentReport, models: int) -> str | None:
@@ -165,12 +164,13 @@ def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
         lift=None if lift is None else points(lift.mean),
         ends=None if interval is None else between(interval),
         confidence=USUAL if lift is None else confidence(lift),
+        supposes=None if lift is None else lift.supposes,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
-        reach=_reach(report, cases),
-        other_interval=None if lift is None else _other(report, lift, cases),
-        verdict=report.verdict or "not compared",
-        sign=SIGNS.get(report.verdict or "", NO_SIGN),
+        reach=scope(None if lift is None else lift.about, cases),
+        verdict=(verdict := "breaks" if report.broken else report.verdict or "not compared"),
+        broken=tuple(one.case_id for one in report.broken),
+        sign=SIGNS.get(verdict, NO_SIGN),
         clarity=clarity,
         pairs=0 if lift is None else lift.pairs,
         cases=cases,
@@ -235,26 +235,6 @@ def _clarity(report: StudentReport) -> Clarity:
     if report.verdict in (None, "invalid") or not report.lifts:
         return "none"
     return "unclear" if report.verdict == "undecided" else "clear"
-
-
-def _narrow(report: StudentReport) -> bool:
-    return bool(report.lifts) and (report.claim == "these cases" or report.lifts[0].cases_like_these is None)
-
-
-def _reach(report: StudentReport, cases: int) -> str:
-    return f"on {_these(cases)}" if _narrow(report) else ""
-
-
-def _these(cases: int) -> str:
-    return "this 1 case" if cases == 1 else f"these {cases} cases"
-
-
-def _other(report: StudentReport, lift: Lift, cases: int) -> str:
-    if not _narrow(report):
-        return f"on {_these(cases)}: {confidence(lift)} {between(lift.these_cases)}"
-    if lift.cases_like_these is None:
-        return "on new cases of this kind: unknown, too few cases"
-    return f"on new cases of this kind: {confidence(lift)} {between(lift.cases_like_these)}"
 
 
 def _tokens(report: StudentReport) -> str | None:
@@ -323,6 +303,9 @@ def _one(subject: str, row: GlanceRow) -> str:
     of, here = ("", f" {row.reach}") if row.reach else (f" of {count(row.cases, 'case')}", "")
     change = f"from {row.before_text} to {row.after_text}{of}, {lift_words(row)}"
     match row.verdict:
+        case "breaks":
+            change = f"from {row.before_text} to {row.after_text}, {lift_words(row)}"
+            return f"{subject} {broken_words(row)} for {row.name}: {change}."
         case "helps" | "hurts":
             return f"{subject} {row.verdict} {row.name}{here}: {change}."
         case "no difference":
@@ -331,17 +314,26 @@ def _one(subject: str, row: GlanceRow) -> str:
             tokens = "fewer tokens in a typical case" + ("" if row.tokens is None else f" (mean {row.tokens})")
             return f"{subject} makes {row.name} cheaper and no worse{here}: {tokens}, {change}."
         case "undecided" if row.clarity == "unclear":
-            return f"Undecided{here}: {row.name} goes {change}."
+            because = " because of lost answers" if row.supposes else ""
+            return f"Undecided{because}{here}: {row.name} goes {change}."
         case "not compared":
             return f"Not compared: {row.name} passes {row.after_text} of {count(row.cases, 'case')}; {row.why}."
         case _:
             return f"No verdict: {row.why}."
 
 
+def broken_words(row: GlanceRow) -> str:
+    """How many of the cases are broken, and which."""
+    named = ", ".join(row.broken[:MOST_NAMED])
+    more = f" and {len(row.broken) - MOST_NAMED} more" if len(row.broken) > MOST_NAMED else ""
+    return f"breaks {len(row.broken)} of {count(row.cases, 'case')} ({named}{more})"
+
+
 def lift_words(row: GlanceRow) -> str:
     """The lift and its interval as words: `+89 points (95% CI +35 to +100)`."""
     unit = "point" if row.lift in ("+1", "−1") else "points"
-    return f"{row.lift} {unit}" + (f" ({row.confidence} {row.ends})" if row.ends else "")
+    supposed = f" if {row.supposes}" if row.supposes else ""
+    return f"{row.lift} {unit}" + (f" ({row.confidence} {row.ends}{supposed})" if row.ends else "")
 
 
 def _several(subject: str, rows: Sequence[GlanceRow]) -> list[str]:
@@ -352,6 +344,8 @@ def _several(subject: str, rows: Sequence[GlanceRow]) -> list[str]:
     missing = [row for row in rows if row.clarity == "none" and row.verdict == "no verdict"]
     if missing and len(missing) < len(rows):
         said.append(f"No verdict for {_listed(missing)}: {missing[0].why}.")
+    if lossy := [row for row in rows if row.supposes]:
+        said.append(f"Lost answers decide for {_listed(lossy)}: its interval is as if {lossy[0].supposes}.")
     return said
 
 
@@ -363,6 +357,9 @@ def _best(rows: Sequence[GlanceRow]) -> GlanceRow | None:
 def _counted(subject: str, rows: Sequence[GlanceRow]) -> str:
     """How many are helped and how many are hurt; where that is nobody, what else was found."""
     all_of, helped, hurt = len(rows), len(_with(rows, "helps")), len(_with(rows, "hurts"))
+    if broken := _with(rows, "breaks"):
+        ids = len({case_id for row in broken for case_id in row.broken})
+        return f"{subject} breaks {count(ids, 'case')} for {len(broken)} of {all_of} models"
     if helped and hurt:
         return f"{subject} helps {helped} of {all_of} models and hurts {hurt}"
     if helped or hurt:

@@ -4,21 +4,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.nouns import ArmSummary, Evaluation, Interval, RunEnd, Skill, Student, StudentReport
 from upskill.core.nouns.case import Json
-from upskill.core.nouns.lift import JudgeError
 from upskill.core.nouns.skill import OtherSkills
 from upskill.report.cases import case_state_json, label_lifts_json
 from upskill.report.result_notes import requirements, requirements_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
 _END = TypeAdapter(RunEnd)
-_INTERVALS = frozenset({"interval", "these_cases", "cases_like_these"})
+_INTERVALS = frozenset({"interval"})
 """Keys of intervals, each written as its two ends."""
 _COUNTS = frozenset({"faults", "skill_files", "other_skills", "instead"})
 """Keys of numbers by name, each written as an object."""
@@ -59,8 +58,7 @@ def others_json(others: OtherSkills | None) -> Json:
 
 def evaluation_schema() -> dict[str, Json]:
     """The JSON Schema (2020-12) of that object. Unknown keys are allowed, because a later version may add some."""
-    text = files("upskill.report").joinpath("eval.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Json] = json.loads(text)
+    schema: dict[str, Json] = json.loads(disk.packaged("upskill.report", "eval.schema.json"))
     return schema
 
 
@@ -72,14 +70,13 @@ def _student(report: StudentReport) -> Json:
         "verdict": report.verdict,
         "sentence": report.sentence,
         "claim": report.claim,
-        "stopped": report.stopped,
         "end": report.end,
         "clears": report.clears,
         "holds_among": report.holds_among,
-        "late": report.late,
-        "earlier_pairs": report.earlier_pairs,
+        "broken": _plain(report.broken),
+        "suspected": list(report.suspected),
+        "unguarded": list(report.unguarded),
         "looks": _plain(report.looks),
-        "judge_error": None if report.judge_error is None else _judge_error(report.judge_error),
         "answered_by": list(report.answered_by),
         "loads": _plain(report.loads),
         "arms": {arm.arm: _arm(arm) for arm in report.arms},
@@ -87,13 +84,6 @@ def _student(report: StudentReport) -> Json:
         "labels": label_lifts_json(report.label_lifts),
         "spent": report.spent,
     }
-
-
-def _judge_error(error: JudgeError) -> Json:
-    by_arm: dict[str, Json] = {
-        str(one.arm): {name: rate for name, rate in asdict(one).items() if name != "arm"} for one in error.arms
-    }
-    return {**_object(error), "arms": by_arm}
 
 
 def _arm(arm: ArmSummary) -> Json:
@@ -167,26 +157,23 @@ def _ours(key: str, value: Any) -> Any:
 
 
 def _read_student(one: Mapping[str, Any], by_name: Mapping[str, Student]) -> dict[str, Any]:
-    name, judged = one["model"], one["judge_error"]
+    name = one["model"]
     arms = (
         {**arm, "arm": title, "checks_passed": arm["assertions"], "checks": arm["assertions_of"]}
         for title, arm in one["arms"].items()
     )
-    if judged is not None:
-        judged = {**judged, "arms": [{"arm": title, **rates} for title, rates in judged["arms"].items()]}
     return {
         **one,
         "student": by_name.get(name) or Student(name=name, model=one["resolved"]),
         "arms": list(arms),
         "label_lifts": [_read_label(label, one["lifts"]) for label in one["labels"]],
-        "judge_error": judged,
     }
 
 
 def _read_label(one: Mapping[str, Any], lifts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if one["mean"] is None or not lifts:
         return {**one, "lift": None}
-    return {**one, "lift": {**lifts[0], **one, "cases": lifts[0].get("cases"), "cases_like_these": None, "dropped": 0}}
+    return {**one, "lift": {**lifts[0], **one, "cases": one["cases"], "dropped": 0}}
 
 
 def _read_state(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """An evaluation as JUnit XML: one suite per student, one test per case, so that a regression is named by its case."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
@@ -63,6 +63,24 @@ def junit_of_skills(skills: Iterable[ComparedSkill], trials_of: Callable[[Evalua
         else:
             suites += _suites(one.evaluation, trials_of(one.evaluation))
     return _document(suites)
+
+
+def junit_of_results(suites: Mapping[str, Iterable[tuple[str, str | None, str]]]) -> str:
+    """Suites of results by their name: each a test with its name, its tag (`failure` or `error`; `None` where it
+    passed) and why."""
+    return _document(_of_results(name, results) for name, results in suites.items())
+
+
+def _of_results(name: str, results: Iterable[tuple[str, str | None, str]]) -> ElementTree.Element:
+    suite = _element("testsuite", name=name)
+    for test, tag, why in results:
+        case = _element("testcase", name=test, classname=name, time="0.000")
+        if tag is not None:
+            case.append(_element(tag, type="verdict", message=why))
+        suite.append(case)
+    _count(suite)
+    suite.set("time", "0.000")
+    return suite
 
 
 def _unmeasured(one: ComparedSkill) -> ElementTree.Element:
@@ -161,24 +179,20 @@ def _suite_properties(evaluation: Evaluation, report: StudentReport) -> dict[str
     if (offered := report.arm("offered")) is not None:
         properties |= {"offered": offered.trials, "loaded": offered.loaded}
     if (loads := report.loads) is not None:
-        shown = loads.lift_if_loaded
         properties |= {
             "load_rate": loads.rate,
             "load_rate_interval": f"{loads.interval.low} {loads.interval.high}",
-            "lift_if_loaded": None if shown is None else shown.mean,
-            "lift_if_loaded_withheld": loads.withheld,
             "loaded_instead": ", ".join(f"{name} {number}" for name, number in loads.instead) or None,
         }
     for lift in report.lifts[1:]:
         properties[f"lift_{lift.arm}"] = lift.mean
     for lift in report.lifts[:1]:
-        like_these = lift.cases_like_these
         properties |= {
             "lift": lift.mean,
             "rate": lift.rate,
             "rate_against": lift.rate_against,
-            "these_cases": f"{lift.these_cases.low} {lift.these_cases.high}",
-            "cases_like_these": None if like_these is None else f"{like_these.low} {like_these.high}",
+            "interval": f"{lift.interval.low} {lift.interval.high}",
+            "about": lift.about,
             "pairs": lift.pairs,
             "dropped": lift.dropped,
         }

@@ -73,7 +73,7 @@ def markdown_report(evaluation: Evaluation, *, day: str, seen: Glance | None = N
 
 
 def _rests_on(evaluation: Evaluation, day: str) -> str:
-    most = "up to " if evaluation.design == "sequential" else ""
+    most = "" if evaluation.design == "fixed" else "up to "
     others = "" if evaluation.others is None else f", {evaluation.others.words}"
     return (
         f"{markdown_text(evaluation.skill.name)}{others}: {count(evaluation.cases, 'case')}, "

@@ -3,13 +3,20 @@
 from collections.abc import Container, Sequence
 from itertools import takewhile
 from shlex import quote, split
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from upskill.core.nouns import Evaluation, StudentReport
 from upskill.core.nouns.plan import NOTHING_MORE, Again, Student
+from upskill.core.nouns.text import count
 from upskill.core.settings import PREFIX
 from upskill.report.wording import rarely_loaded
 
+NO_TOOL = "the model calls no tool, so it can load no skill: measure it with the skill in the prompt"
+BY_HAND = " -m handoff"
+"""What names a teacher where none is set up."""
+BY_HAND_INTO = " -m handoff/new"
+"""The same for a command without a run folder, where the questions could lie."""
+_NOT_SHOWN = ("undecided", "no difference")
 _UNKNOWN_SKILL = "SKILL"
 """What stands for the skill's folder where that is not known."""
 
@@ -63,15 +70,24 @@ def next_step(
         return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline", "--practice", "--watch")))
     if _cases_in_doubt(evaluation):
         return NextStep("see what to change in the cases", f"upskill cases check {asked.skill}")
+    if any(report.broken for report in evaluation.students):
+        return _read("see what it answers to the broken cases now", evaluation)
+    if _calls_no_tool(evaluation):
+        return NextStep(NO_TOOL, asked.eval(evaluation, verdicts, "--harness chat", without=("--among", "--sandbox")))
     if "hurts" in verdicts:
         return _revise(evaluation, asked)
-    if rare := [report for report in evaluation.students if rarely_loaded(report)]:
-        return _describe(rare, folder, asked)
+    if unloaded := [report for report in evaluation.students if rarely_loaded(report) or _never_loaded(report)]:
+        return _describe(unloaded, folder, asked)
+    if (failing := _most(evaluation, "failed")) is not None:
+        return _read(f"{failing} fail with the skill: read them", evaluation)
+    if (passing := _most(evaluation, "passed", measured=False)) is not None:
+        what = f"{passing} pass without the skill: write cases that need it"
+        return _more_cases(what, folder, again)
     if "undecided" in verdicts:
         return _decide(evaluation, folder, asked)
     if "no difference" in verdicts:
         return _revise(evaluation, asked)
-    return _keep_proven(evaluation, asked)
+    return _keep_proven(evaluation, folder, asked)
 
 
 class _Asked(NamedTuple):
@@ -98,6 +114,7 @@ class _Asked(NamedTuple):
         shared = {"--harness", "--sandbox", "--accept-findings", "--max-cost", "--concurrency", "--yes"}
         kept = self.again.only(*shared.difference(one.partition(" ")[0] for one in more))
         models = _named([report.student for report in reports], "--eval-model", "--eval-base-url")
+        words += BY_HAND if self.again.by_hand else ""
         return " ".join((*kept.variables, f"upskill generate {words}{models}", *kept.options, *more))
 
 
@@ -121,17 +138,26 @@ def step_after_generate(
         folder = _UNKNOWN_SKILL if improved is None else quote(improved)
         return NextStep("see which prompts the old description gets wrong", f"upskill trigger {folder}{models} -v")
     if saved is None:
-        return _try_again(evaluation, folder=_UNKNOWN_SKILL if improved is None else quote(improved))
+        return _try_again(evaluation, folder=_UNKNOWN_SKILL if improved is None else quote(improved), again=again)
     if evaluation is not None:
         return next_step(evaluation, skill=saved, resume=resume, again=again)
     return NextStep("measure it on a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
 
 
-def _try_again(evaluation: Evaluation | None, *, folder: str) -> NextStep:
+def _try_again(evaluation: Evaluation | None, *, folder: str, again: Again | None) -> NextStep:
+    again = NOTHING_MORE if again is None else again
     if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
-        what = "write more cases to decide the next revision"
-        return NextStep(what, f"upskill cases write {folder} -o more-cases.json")
-    return NextStep("tell the teacher what to improve", f'upskill generate --from {folder} "what to improve"')
+        return _more_cases("write more cases to decide the next revision", folder, again)
+    teacher = BY_HAND if again.by_hand else ""
+    return NextStep("tell the teacher what to improve", f'upskill generate --from {folder}{teacher} "what to improve"')
+
+
+def _more_cases(what: str, folder: str, again: Again) -> NextStep:
+    return NextStep(what, f"upskill cases write {folder}{BY_HAND_INTO if again.by_hand else ''} -o more-cases.json")
+
+
+def _read(what: str, evaluation: Evaluation) -> NextStep:
+    return NextStep(what, f"upskill report {quote(evaluation.run)} --open")
 
 
 def compare_versions(students: Sequence[Student], *, skill: str | None = None) -> NextStep:
@@ -146,7 +172,7 @@ def _why_resume(evaluation: Evaluation) -> str | None:
     """What a resumed run would do, where one would do something."""
     if evaluation.interrupted:
         return "resume where it stopped"
-    if any(report.stopped == "budget" or report.end == "cap reached" for report in evaluation.students):
+    if any(report.end == "cap reached" for report in evaluation.students):
         return "resume with the same budget again"
     if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
         return "retry only what errored"
@@ -156,6 +182,30 @@ def _why_resume(evaluation: Evaluation) -> str | None:
 def _lost_too_much(report: StudentReport) -> bool:
     """Whether answers were lost, and a retry of what errored would not bring back a verdict."""
     return report.verdict == "invalid" and report.end != "endpoint down" and any(arm.lost for arm in report.arms)
+
+
+def _calls_no_tool(evaluation: Evaluation) -> bool:
+    """Whether nothing is shown with any model, and a model that was offered the skill called no tool."""
+    open_ones = [report for report in evaluation.students if report.verdict in _NOT_SHOWN]
+    return len(open_ones) == len(evaluation.students) and any(
+        report.loads is not None and report.loads.no_tool_called for report in open_ones
+    )
+
+
+def _never_loaded(report: StudentReport) -> bool:
+    """Whether nothing is shown, and no answer loaded the skill: its text was never put to the test."""
+    return report.verdict in _NOT_SHOWN and report.loads is not None and not report.loads.loaded
+
+
+def _most(evaluation: Evaluation, ended: Literal["passed", "failed"], *, measured: bool = True) -> str | None:
+    """`17 of 18 answers`, where nothing is shown and three in four of an arm ended so: more cases of the kind would
+    end alike. `measured`: the answers with the skill, or those that they are compared with."""
+    if any(report.compared[1] != "baseline" for report in evaluation.students):
+        return None
+    arms = [report.arm(report.compared[not measured]) for report in evaluation.students if report.verdict in _NOT_SHOWN]
+    failed, answers = (sum(getattr(arm, name) for arm in arms if arm) for name in ("failed", "trials"))
+    found = failed if ended == "failed" else answers - failed
+    return f"{found} of {count(answers, 'answer')}" if 4 * found >= 3 * answers > 0 else None
 
 
 def _cases_in_doubt(evaluation: Evaluation) -> bool:
@@ -172,8 +222,7 @@ def _decide(evaluation: Evaluation, folder: str, asked: _Asked) -> NextStep:
     if any(report.end == "checks changed" for report in undecided):
         what = "ask again, and grade with these checks"
         return NextStep(what, asked.eval(evaluation, {"undecided"}, "--fresh"))
-    what = "write more cases, since these cannot decide it"
-    return NextStep(what, f"upskill cases write {folder} -o more-cases.json")
+    return _more_cases("write more cases, since these cannot decide it", folder, asked.again)
 
 
 def _revise(evaluation: Evaluation, asked: _Asked) -> NextStep:
@@ -183,12 +232,15 @@ def _revise(evaluation: Evaluation, asked: _Asked) -> NextStep:
 
 def _describe(reports: Sequence[StudentReport], folder: str, asked: _Asked) -> NextStep:
     """A revision of the description alone, measured on the models that do not load the skill, in their harness."""
+    if not asked.again.has_prompts:
+        what = "the skill is not loaded: let the teacher write prompts that should load it, to revise its description"
+        return NextStep(what, f"upskill trigger {folder} --write{BY_HAND_INTO if asked.again.by_hand else ''}")
     harness = f"--harness {reports[0].harness.partition('/')[0]}"
     command = asked.generate(reports, f"--description-only --from {folder}", harness)
     return NextStep("let the teacher revise the description", command)
 
 
-def _keep_proven(evaluation: Evaluation, asked: _Asked) -> NextStep:
+def _keep_proven(evaluation: Evaluation, folder: str, asked: _Asked) -> NextStep:
     """The gate of a build that this result passes; `cheaper` passes none, so it is measured again.
 
     A version that is better than an older one has not been measured against no skill yet.
@@ -200,9 +252,9 @@ def _keep_proven(evaluation: Evaluation, asked: _Asked) -> NextStep:
         return NextStep(what, asked.eval(evaluation, verdicts, without=without))
     if verdicts != {"helps"}:
         return NextStep("measure it again after each change", asked.eval(evaluation, verdicts))
-    wide = all(report.claim == "cases like these" for report in evaluation.students)
-    required = "helps" if wide else "helps-here"
-    return NextStep("check it in every build", asked.eval(evaluation, verdicts, f"--require {required}"))
+    if any(report.claim != "new cases" for report in evaluation.students):
+        return _more_cases("write more cases, to say so of new ones", folder, asked.again)
+    return NextStep("check it in every build", asked.eval(evaluation, verdicts, "--require helps"))
 
 
 def _eval_of(students: Sequence[Student], asked: str) -> str:

@@ -13,9 +13,7 @@ from upskill.core.nouns.evaluation import NO_HARM, ComparedSkill, Required, meet
 from upskill.core.nouns.text import count
 from upskill.report.wording import (
     arm_name,
-    between,
     ceiling_words,
-    confidence,
     confidence_interval,
     counted_by_arm,
     dollars,
@@ -26,9 +24,11 @@ from upskill.report.wording import (
     percent,
     points,
     rate_words,
-    shown_lift_interval,
 )
 
+_MOST_NAMED = 3
+_GOOD_JUDGE, _LEAST_COMPARED = 0.9, 10
+"""A judge that agrees less often with the other checks, on so many answers, is mentioned beside the verdict."""
 _UNMET = {"hurts": "is hurt", "no difference": "shows no difference", "cheaper": "is cheaper, but not better"}
 
 
@@ -59,7 +59,7 @@ def requirements(evaluation: Evaluation) -> tuple[Requirement, ...]:
         unmet = {
             report.student.name: why
             for report in evaluation.students
-            if (why := gap(required, report.student.name, report.verdict, report.claim)) is not None
+            if (why := _report_gap(required, report)) is not None
         }
         unmet |= _case_gap(evaluation.case_changes)
         found.append(Requirement(what=f"--require {required}", unmet=unmet))
@@ -96,15 +96,31 @@ def not_met_line(found: tuple[Requirement, ...], *, short: bool = False) -> str:
     return f"not met: {unmet}" if unmet else ""
 
 
+def _report_gap(required: Required, report: StudentReport) -> str | None:
+    if required == "no-harm" and report.broken and report.verdict != "invalid":
+        return f"{report.student.name}: {broken_in_short(report)}"
+    if required == "no-harm" and report.suspected and report.verdict != "invalid":
+        cases = count(len(report.suspected), "case")
+        return f"{report.student.name}: {cases} may be broken, and could not be asked often enough to tell"
+    return gap(required, report.student.name, report.verdict, report.claim)
+
+
 def gap(required: Required, name: str, verdict: str | None, claim: str | None) -> str | None:
     """Why a model does not meet what was required, in words; `None` where it does."""
     if meets(required, verdict=verdict, claim=claim):
         return None
-    if verdict == "helps":
-        return f"{name} is helped on these cases only (--require helps-here accepts that)"
     if verdict is None or verdict == "invalid":
         return f"{name} has no verdict"
+    if verdict == "helps":
+        return f"{name} is helped on these cases, which are too few to say so of new ones"
     return f"{name} {_UNMET.get(verdict, f'is {verdict}')}"
+
+
+def broken_in_short(report: StudentReport) -> str:
+    """Which cases a new version broke, by their ids."""
+    named = ", ".join(one.case_id for one in report.broken[:_MOST_NAMED])
+    more = f" and {len(report.broken) - _MOST_NAMED} more" if len(report.broken) > _MOST_NAMED else ""
+    return f"{count(len(report.broken), 'case')} broken ({named}{more})"
 
 
 def _lift_gap(min_lift: float, report: StudentReport) -> str | None:
@@ -113,9 +129,6 @@ def _lift_gap(min_lift: float, report: StudentReport) -> str | None:
     asked = f"{points(min_lift)} points"
     missing = f"a lift of {asked} is excluded" if report.clears is False else f"a lift of at least {asked} is not shown"
     return f"{report.student.name}: {missing}"
-
-
-_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,10 +182,11 @@ def found_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
         yield ResultNote(text=line)
     if (others := others_words(evaluation)) is not None:
         yield ResultNote(text=others, is_fact=True)
-    for line in (*_loading(evaluation), *_ceilings(evaluation), *_judge_errors(evaluation)):
+    for line in (*_loading(evaluation), *_ceilings(evaluation)):
         yield ResultNote(text=line, is_fact=True)
-    if evaluation.judge is not None:
-        yield ResultNote(text=judge_words(evaluation.judge))
+    if (judge := evaluation.judge) is not None:
+        errs = judge.agreement is not None and judge.compared >= _LEAST_COMPARED and judge.agreement < _GOOD_JUDGE
+        yield ResultNote(text=judge_words(judge), must_show=errs)
 
 
 def merged_notes(notes: tuple[str, ...], names: Mapping[str, str]) -> Iterator[str]:
@@ -205,7 +219,8 @@ def judge_words(judge: JudgeReport) -> str:
     line += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
     if judge.agreement is None:
         return f"{line}; no answer had other checks to compare it with"
-    return f"{line}; agrees with the other checks in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+    agrees = f"{judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+    return f"{line}; agrees with the other checks in {agrees}; the interval does not include its errors"
 
 
 def headline_names(evaluation: Evaluation) -> dict[str, str]:
@@ -285,19 +300,15 @@ def _served(report: StudentReport) -> str:
 
 
 def _loading(evaluation: Evaluation) -> Iterator[str]:
-    """For students that may load the skill: how many did, what it does when forced, and the lift if loaded."""
+    """For students that may load the skill: how many did, and what it does when forced."""
     names = headline_names(evaluation)
     if len(evaluation.students) == 1:
-        yield from loading_lines(evaluation.students[0], cases=evaluation.cases)
+        yield from loading_lines(evaluation.students[0])
         return
     offered = [(names[one.student.name], one.loads, one.forced) for one in evaluation.students if one.loads is not None]
     if offered:
         yield "load rate: " + "; ".join(f"{name} {rate_words(loads)}" for name, loads, _ in offered)
-    forced = [
-        f"{name} {points(lift.mean)} ({confidence_interval(lift, shown_lift_interval(lift))})"
-        for name, _, lift in offered
-        if lift
-    ]
+    forced = [f"{name} {points(lift.mean)} ({confidence_interval(lift)})" for name, _, lift in offered if lift]
     if forced:
         yield f"{arm_name('with_skill', evaluation.students[0].harness)}: {'; '.join(forced)}"
 
@@ -312,19 +323,6 @@ def _ceilings(evaluation: Evaluation) -> Iterator[str]:
     if measured:
         lifts = ", ".join(f"{names[report.student.name]} {points(lift.mean)}" for report, lift in measured if lift)
         yield f"with the passage itself in the prompt: {lifts}"
-
-
-def _judge_errors(evaluation: Evaluation) -> Iterator[str]:
-    names = headline_names(evaluation)
-    corrected = []
-    for report in evaluation.students:
-        error = report.judge_error
-        if error is not None and error.lift is not None and error.interval is not None and report.lifts:
-            who = "" if len(names) == 1 else f"{names[report.student.name]} "
-            interval = f"{confidence(report.lifts[0])} {between(error.interval)}"
-            corrected.append(f"{who}{points(error.lift)} points ({interval})")
-    if corrected:
-        yield f"corrected for the judge's errors: {'; '.join(corrected)}"
 
 
 def others_words(evaluation: Evaluation) -> str | None:

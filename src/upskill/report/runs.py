@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
-from typing import TYPE_CHECKING
+from textwrap import shorten, wrap
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -13,14 +13,14 @@ from rich.text import Text
 
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.evaluation import PastResult, PastRun
+from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.look import Look
-from upskill.core.nouns.text import shortened
 from upskill.report import wording
-from upskill.report.console import show_rows
+from upskill.report.console import show_rows, table_lines
 from upskill.report.formats import safe_cell
 from upskill.report.glance import ASCII_SIGNS, IN_ASCII, NO_SIGN, SIGNS
 from upskill.report.terminal import style_of
-from upskill.report.wording import fitted, names_by_model
+from upskill.report.wording import names_by_model
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,17 +75,11 @@ def student_row(result: PastResult) -> Json:
         "after": result.after,
         "lift": result.lift,
         "interval": None if result.interval is None else [result.interval.low, result.interval.high],
-        "interval_for": _reach(result),
+        "interval_for": result.about,
         "pairs": result.pairs,
         "spent": result.spent,
         "answered_by": list(result.answered_by),
     }
-
-
-def _reach(result: PastResult) -> str | None:
-    if result.interval is None:
-        return None
-    return "these cases" if result.narrow else "cases like these"
 
 
 def runs_csv(runs: Iterable[PastRun]) -> str:
@@ -103,7 +97,7 @@ def _csv_cells(run: PastRun, result: PastResult | None) -> tuple[str | float | N
     measured: tuple[str | float | None, ...] = (None,) * 10
     if result is not None:
         low, high = (None, None) if result.interval is None else (result.interval.low, result.interval.high)
-        measured = (result.model, result.verdict, result.before, result.after, result.lift, low, high, _reach(result))
+        measured = (result.model, result.verdict, result.before, result.after, result.lift, low, high, result.about)
         measured += (result.pairs, result.spent)
     served = " ".join(result.answered_by) if result is not None else ""
     return (run.started_at, run.skill, run.digest, *measured, run.status, run.folder, served or None)
@@ -112,7 +106,6 @@ def _csv_cells(run: PastRun, result: PastResult | None) -> tuple[str | float | N
 _NEEDED = "▲▼◆→−–…†"
 """Signs that a terminal must be able to show; else all of them are replaced."""
 _GAP = 2
-_LEAST_NAME = 6
 _SHOWN_OF_DIGEST = 8
 
 
@@ -130,8 +123,9 @@ class _Row:
     sentence: str = ""
 
     @property
-    def cells(self) -> tuple[str, ...]:
-        return self.skill, self.model, self.rates, self.lift, self.verdict, self.cost
+    def cells(self) -> tuple[Text, ...]:
+        verdict = Text(self.verdict, style=self.style)
+        return (*map(Text, (self.skill, self.model, self.rates, self.lift)), verdict, Text(self.cost))
 
 
 def show_runs(runs: Sequence[PastRun], console: Console, *, versions: bool = False) -> None:
@@ -150,15 +144,16 @@ def show_runs(runs: Sequence[PastRun], console: Console, *, versions: bool = Fal
         "verdict",
         "cost",
     )
-    cells = [heads, *(row.cells for _, rows in blocks for row in rows if not row.sentence)]
-    widths = [max(cell_len(row[column]) for row in cells) for column in range(len(heads))]
-    widths[0] = max(widths[0], *(cell_len(row.skill) for _, rows in blocks for row in rows))
+    measured = [row for _, rows in blocks for row in rows if not row.sentence]
+    room = console.width - _GAP
+    head, *figures = table_lines(heads, [row.cells for row in measured], room, names=2, right=(len(heads) - 1,))
+    widest = max(cell_len(line.plain) for lines in (head, *figures) for line in lines)
     longest_run = max(cell_len(_run_words(run)) for run, _ in blocks)
-    is_wide = 10 + sum(widths) + _GAP * (len(widths) + 1) + longest_run <= console.width
-    lines = _wide(blocks, heads, widths) if is_wide else _narrow(blocks, heads, widths, console.width)
-    for line in (*lines, *_footnotes(runs)):
+    is_wide = len(head) == 1 and 10 + _GAP + widest + _GAP + longest_run <= console.width
+    drawn = _Drawn(blocks, head, iter(figures), widest)
+    for line in (*(_wide(drawn) if is_wide else _narrow(drawn, room)), *_footnotes(runs)):
         line.rstrip()
-        console.print(Text(line.plain.translate(IN_ASCII)) if plain else line, soft_wrap=True)
+        console.print(Text(line.plain.translate(IN_ASCII), style=line.style) if plain else line, soft_wrap=True)
 
 
 def verdict_words(verdict: str | None, *, plain: bool = False) -> str:
@@ -212,7 +207,7 @@ def _lift(result: PastResult) -> str:
     if result.interval is None:
         return wording.points(result.lift)
     interval = wording.interval_in_column(result.interval, result.confidence)
-    return f"{wording.points(result.lift)} ({interval}){'*' if result.narrow else ''}"
+    return f"{wording.points(result.lift)} ({interval}){'*' if result.about == 'these cases' else ''}"
 
 
 def _cost(run: PastRun) -> str:
@@ -225,62 +220,53 @@ def _run_words(run: PastRun) -> str:
     return name if run.status == "finished" else f"{name}  {run.status}"
 
 
-_Blocks = Sequence[tuple[PastRun, list[_Row]]]
+class _Drawn(NamedTuple):
+    """The runs with their rows, and the lines of the head and of each row that has figures."""
+
+    blocks: Sequence[tuple[PastRun, list[_Row]]]
+    head: list[Text]
+    figures: Iterator[list[Text]]
+    widest: int
 
 
-def _wide(blocks: _Blocks, heads: Sequence[str], widths: Sequence[int]) -> Iterator[Text]:
+def _wide(drawn: _Drawn) -> Iterator[Text]:
     """A line for each model; the date and the name of the run in the first of them."""
-    room = sum(widths[1:]) + _GAP * (len(widths) - 2)
-    yield Text(_padded(("date", *heads, "run"), (10, *widths, 3)), style="dim")
-    for run, rows in blocks:
+    gap = " " * _GAP
+    yield Text.assemble("date".ljust(10) + gap, drawn.head[0], f"{_to(drawn.head[0], drawn.widest)}run", style="dim")
+    for run, rows in drawn.blocks:
         for number, row in enumerate(rows):
-            line = Text(_padded((run.day if number == 0 else "",), (10,)) + " " * _GAP)
-            if row.sentence:
-                line.append(_padded((row.skill, shortened(row.sentence, room)), (widths[0], room)))
-            else:
-                line.append_text(_figures(row, widths))
-            yield line.append(" " * _GAP + (_run_words(run) if number == 0 else ""), style="dim")
+            words = Text(shorten(f"{row.skill}{gap}{row.sentence}", drawn.widest, placeholder=" …"))
+            line = words if row.sentence else next(drawn.figures)[0]
+            name = Text(_run_words(run) if number == 0 else "", style="dim")
+            yield Text.assemble((run.day if number == 0 else "").ljust(10) + gap, line, _to(line, drawn.widest), name)
 
 
-def _narrow(blocks: _Blocks, heads: Sequence[str], widths: Sequence[int], width: int) -> Iterator[Text]:
-    """The name of a run, which begins with its date, and below it a line for each model."""
-    room = width - _GAP * len(widths) - sum(widths[2:])
-    skill = min(widths[0], max(_LEAST_NAME, room * 2 // 5, room - widths[1]))
-    widths = (skill, min(widths[1], max(_LEAST_NAME, room - skill)), *widths[2:])
+def _to(line: Text, width: int) -> str:
+    """The space after a line, as far as the next column."""
+    return " " * (width - cell_len(line.plain) + _GAP)
+
+
+def _narrow(drawn: _Drawn, room: int) -> Iterator[Text]:
+    """The name of a run, which begins with its date, and below it each model."""
     indent = " " * _GAP
-    yield Text(indent + _padded(heads, widths), style="dim")
-    for run, rows in blocks:
+    yield from (Text.assemble(indent, line) for line in drawn.head)
+    for run, rows in drawn.blocks:
         words = _run_words(run)
         yield Text(words if words.startswith(run.day) else f"{run.day}  {words}", style="bold")
         for row in rows:
             if row.sentence:
                 words = f"{row.skill}: {row.sentence}" if row.skill else row.sentence
-                lines = wrap(words, width - _GAP, break_on_hyphens=False, break_long_words=False)
+                lines = wrap(words, room, break_on_hyphens=False, break_long_words=False)
                 yield from (Text(indent + line) for line in lines)
             else:
-                yield Text(indent).append_text(_figures(row, widths))
-
-
-def _figures(row: _Row, widths: Sequence[int]) -> Text:
-    """The cells of a row; its verdict in the colour of the verdict."""
-    line = Text()
-    for number, (cell, width) in enumerate(zip(row.cells, widths, strict=True)):
-        cell = fitted(cell, width) if number < 2 else cell
-        last = number == len(widths) - 1
-        text = " " * (width - cell_len(cell)) + cell if last else cell + " " * (width - cell_len(cell) + _GAP)
-        line.append(text, style=row.style if cell == row.verdict else "")
-    return line
-
-
-def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return (" " * _GAP).join(cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
+                yield from (Text.assemble(indent, line) for line in next(drawn.figures))
 
 
 def _footnotes(runs: Sequence[PastRun]) -> Iterator[Text]:
     results = [result for run in runs for result in run.results]
     if any(result.against == "previous" for result in results):
         yield Text("† old version → new version", style="dim")
-    if any(result.narrow and result.interval is not None for result in results):
+    if any(result.about == "these cases" for result in results):
         yield Text("* on these cases only; nothing is shown for new cases of this kind", style="dim")
     for line in dict.fromkeys(who(result) for result in results if result.answered_by):
         yield Text(line, style="dim")
@@ -296,7 +282,6 @@ def look_rows(looks: Iterable[Look]) -> list[dict[str, Json]]:
     for look in looks:
         earlier = before.get(look.model, look.keys)
         before[look.model] = look.keys
-        lifts = look.report.get("lifts") or [{}]
         rows.append(
             {
                 "at": look.at,
@@ -319,7 +304,7 @@ def look_rows(looks: Iterable[Look]) -> list[dict[str, Json]]:
                 "claim": look.claim,
                 "sentence": look.sentence,
                 "end": look.end,
-                "lift": lifts[0].get("mean"),
+                "lift": look.lift,
             }
         )
     return rows
@@ -327,13 +312,12 @@ def look_rows(looks: Iterable[Look]) -> list[dict[str, Json]]:
 
 def show_looks(looks: Sequence[Look], console: "Console") -> None:
     """A line per look."""
-    show_rows([_look_row(row) for row in look_rows(looks)], LOOK_COLUMNS, console, folded=("model", "skill", "verdict"))
+    show_rows([_look_row(row) for row in look_rows(looks)], LOOK_COLUMNS, console, names=3)
 
 
 def _look_row(row: dict[str, Json]) -> dict[str, object]:
     changed = [f"{sign}{row[name]}" for sign, name in (("+", "cases_added"), ("-", "cases_removed")) if row[name]]
     level, lift = row["level"], row["lift"]
-    narrow = " (on these cases)" if row["claim"] == "these cases" else ""
     return {
         "when": str(row["at"])[:16].replace("T", " "),
         "model": row["model"],
@@ -341,6 +325,6 @@ def _look_row(row: dict[str, Json]) -> dict[str, object]:
         "version": str(row["digest"])[:12],
         "cases": str(row["cases"]) + (f" ({', '.join(changed)})" if changed else ""),
         "level": f"{level * 100:.2g}%" if isinstance(level, float) else "",
-        "verdict": f"{row['verdict']}{narrow}",
+        "verdict": with_scope(str(row["verdict"]), str(row["claim"])),
         "lift": wording.points(lift) if isinstance(lift, int | float) else "-",
     }

@@ -5,20 +5,20 @@ What has no room is counted, with the command that shows it; `show_figures` prin
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise, product
+from itertools import product
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from upskill.core.nouns import ArmSummary, Evaluation, Lift, Purchase, StudentReport
 from upskill.core.nouns.harness import harness_info
+from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.text import count
 from upskill.report.cases import label_lines
-from upskill.report.console import cut_to, height_of, print_lines
-from upskill.report.dumbbell import ASCII, UNICODE, Glyphs, drawn
-from upskill.report.facts import REASONS
+from upskill.report.console import cut_to, height_of, print_lines, table_lines
+from upskill.report.dumbbell import ASCII, UNICODE, drawn
+from upskill.report.facts import end_words
 from upskill.report.glance import ASCII_SIGNS, IN_ASCII, Glance, GlanceRow, glance
 from upskill.report.result_notes import ResultNote, result_notes
 from upskill.report.wording import (
@@ -27,26 +27,29 @@ from upskill.report.wording import (
     arm_percents,
     can_draw,
     ceiling_words,
-    confidence_interval,
     dollars,
     drawn_bar,
+    fitted,
     interval_in_column,
-    judge_error_words,
     loading_lines,
     paid,
     percent,
     points,
-    told_apart,
     turn_words,
     widest_name,
 )
 
 _GAP = 2
-_LEAST_BAR, _GOOD_BAR, _MOST_BAR = 10, 16, 41
-_LEAST_NAME, _MOST_NAME = 14, 30
+_LEAST_BAR, _MOST_BAR = 10, 41
 WITH_TOKENS = 100
 """Columns from which a line has room for the tokens."""
-_STYLES = {"helps": "bright_blue", "cheaper": "bright_blue", "hurts": "dark_orange", "no difference": ""}
+_STYLES = {
+    "helps": "bright_blue",
+    "cheaper": "bright_blue",
+    "hurts": "dark_orange",
+    "breaks": "dark_orange",
+    "no difference": "",
+}
 _NEEDED = "○●◉━╌╱·▲▼◆→−–…"
 
 
@@ -56,7 +59,7 @@ def style_of(verdict: str) -> str:
 
 
 def terminal_lines(glance: Glance, console: Console) -> list[Text]:
-    """The sentences, a line for each row and a key: no line is wider than the console, 80 columns at least."""
+    """The sentences, a line or two for each row and a key: no line is wider than the console, 80 columns at least."""
     width = max(80, console.width)
     sentences = [Text(_encodable(one, console), style="bold") for one in glance.sentences]
     lines = [part for one in sentences for part in one.wrap(console, width)]
@@ -69,36 +72,35 @@ def terminal_lines(glance: Glance, console: Console) -> list[Text]:
 
 
 def aligned_rows(groups: Sequence[Sequence[GlanceRow]], console: Console) -> list[list[Text]]:
-    """A line for each row, in columns that are the same for all groups. Names differ within a group."""
-    rows = [replace(row, name=_encodable(row.name, console)) for group in groups for row in group]
-    if not rows:
-        return [[] for _ in groups]
-    plain = not can_draw(console, _NEEDED)
-    lines = iter(_rows(rows, max(80, console.width), plain=plain, sizes=[len(group) for group in groups]))
-    return [[next(lines) for _ in group] for group in groups]
+    """The lines of the rows of each group, in columns that are the same for all: one for each row where there is room.
 
-
-def key_lines(glance: Glance, console: Console) -> list[Text]:
-    """What the dots and figures of the rows are; empty where no row has any."""
-    if not any(row.after is not None for row in glance.rows):
-        return []
-    return [_key(glance, max(80, console.width), plain=not can_draw(console, _NEEDED))]
-
-
-def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool, sizes: Sequence[int]) -> list[Text]:
-    glyphs = ASCII if plain else UNICODE
-    texts = [_cells(row, plain=plain, tokens=width >= WITH_TOKENS) for row in rows]
-    widths = [max(cell_len(row[column]) for row in texts) for column in range(len(texts[0]))]
-    room = width - sum(one + _GAP for one in widths if one) - _GAP
-    name = min(max(cell_len(row.name) for row in rows), _MOST_NAME, max(_LEAST_NAME, room - _GOOD_BAR))
-    bar = max(_LEAST_BAR, min(_MOST_BAR, room - name))
-    dots = "~" if plain else "…"
-    ends = list(accumulate(sizes, initial=0))
-    names = [
-        one for begin, end in pairwise(ends) for one in told_apart([row.name for row in rows[begin:end]], name, dots)
+    Where there is little room there are no bars, and then the names stand above the figures.
+    """
+    width, plain = max(80, console.width), not can_draw(console, _NEEDED)
+    rows = [
+        replace(row, name=fitted(_encodable(row.name, console), width, "~" if plain else "…"))
+        for group in groups
+        for row in group
     ]
-    named = [replace(row, name=one) for row, one in zip(rows, names, strict=True)]
-    return [_line(row, cells, (name, bar, *widths), glyphs) for row, cells in zip(named, texts, strict=True)]
+    bar, glyphs = _bar_width(rows, console), ASCII if plain else UNICODE
+    cells = []
+    for row in rows:
+        style = style_of(row.verdict)
+        rates, figures, verdict, tokens = _cells(row, plain=plain, tokens=width >= WITH_TOKENS)
+        name = Text(row.name)
+        drawing = Text(drawn(row, bar, glyphs) if bar else "", style=style)
+        cells.append((name, drawing, Text(rates), Text(figures), Text(verdict, style=style), Text(tokens)))
+    lines = iter(table_lines([""] * 6, cells, width)[1:])
+    return [[line for _ in group for line in next(lines)] for group in groups]
+
+
+def _bar_width(rows: Sequence[GlanceRow], console: Console) -> int:
+    """How wide the bars are; 0 where the names and the figures need the room."""
+    width, plain = max(80, console.width), not can_draw(console, _NEEDED)
+    texts = [(row.name, *_cells(row, plain=plain, tokens=width >= WITH_TOKENS)) for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
+    room = width - sum(one + _GAP for one in widths if one)
+    return min(_MOST_BAR, room) if room >= _LEAST_BAR else 0
 
 
 def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
@@ -110,21 +112,13 @@ def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
     else:
         rates = f"{row.before_text:>4} → {row.after_text:>4}"
         cells = [rates, row.figures, f"{sign} {row.verdict}{here}"]
-    if tokens:
-        cells.append("" if row.tokens is None else f"{row.tokens} tokens")
+    cells.append("" if row.tokens is None or not tokens else f"{row.tokens} tokens")
     return [cell.translate(IN_ASCII) if plain else cell for cell in cells]
 
 
-def _line(row: GlanceRow, cells: Sequence[str], widths: Sequence[int], glyphs: Glyphs) -> Text:
-    style = style_of(row.verdict)
-    name = row.name
-    bar = drawn(row, widths[1], glyphs)
-    line = Text(name + " " * (widths[0] - cell_len(name) + _GAP))
-    line.append(bar, style=style)
-    for number, (cell, width) in enumerate(zip(cells, widths[2:], strict=True)):
-        if width:
-            line.append(" " * _GAP + cell + " " * (width - cell_len(cell)), style=style if number == 2 else "")
-    return line
+def key_lines(glance: Glance, console: Console) -> list[Text]:
+    """What the dots and figures of the rows are; empty where no row has any."""
+    return [_key(glance, console)] if any(row.after is not None for row in glance.rows) else []
 
 
 def _confidence(rows: Sequence[GlanceRow]) -> str:
@@ -133,18 +127,21 @@ def _confidence(rows: Sequence[GlanceRow]) -> str:
     return found.pop() if len(found) == 1 else f"{USUAL} unless stated"
 
 
-def _key(glance: Glance, width: int, *, plain: bool) -> Text:
+def _key(glance: Glance, console: Console) -> Text:
     """What the dots are, and what the figures in brackets are; what has no room is left out, from the end."""
-    glyphs, rows = (ASCII if plain else UNICODE), glance.rows
-    parts = [f"{glyphs.hollow} {glance.before}", f"{glyphs.filled} {glance.after}"]
-    if any(row.clarity == "unclear" for row in rows):
+    plain, rows = not can_draw(console, _NEEDED), glance.rows
+    has_bars, glyphs = _bar_width(rows, console) > 0, ASCII if plain else UNICODE
+    parts = [f"{glance.before} {'->' if plain else '→'} {glance.after}"]
+    if has_bars:
+        parts = [f"{glyphs.hollow} {glance.before}", f"{glyphs.filled} {glance.after}"]
+    if has_bars and any(row.clarity == "unclear" for row in rows):
         parts.append(f"{glyphs.unclear * 2} not clear")
     reach = next((row.reach for row in rows if row.reach and row.clarity == "clear"), "")
     if reach and len(rows) > 1:
         parts.append(f"here: {reach}")
     if any(row.interval for row in rows):
         parts.append(f"lift in points ({_confidence(rows)})")
-    while cell_len("   ".join(parts)) > width:
+    while cell_len("   ".join(parts)) > max(80, console.width):
         parts.pop()
     return Text("   ".join(parts), style="dim")
 
@@ -174,7 +171,7 @@ def show_evaluation(
         head=(*(Text(one, style="bold") for one in shown.sentences), *picture(shown, console)),
         facts=(spent_words(evaluation.bought),),
         notes=tuple(result_notes(evaluation)),
-        run=evaluation.run if evaluation.run_is_here else None,
+        run=evaluation.run,
     )
     most = None if every_note else most_rows(len(evaluation.students)) - taken
     print_lines(result.lines(console, most=most), console)
@@ -234,7 +231,7 @@ class TerminalResult:
         ]
 
     def _more(self, number: int) -> list[str]:
-        command = "add --verbose" if self.run is None else f"upskill report {self.run}"
+        command = "add --verbose" if self.run is None else f"upskill report {self.run} --open"
         return [f"{number} more {'note' if number == 1 else 'notes'}: {command}"] if number > 0 else []
 
 
@@ -258,19 +255,13 @@ def _age(days: float) -> str:
     return f"{count(round(days * 24), 'hour')} old" if days < 2 else f"{days:.0f} days old"
 
 
-WIDE = 100
-"""Columns from which a table of models has room to breathe."""
-_LEAST_MODEL = 12
-
-
 def show_figures(evaluation: Evaluation, console: Console) -> None:
     """Print every figure: one student in full, several in one table."""
     if len(evaluation.students) == 1:
         print_lines(_one_model(evaluation, evaluation.students[0], console), console, indent=2)
         return
     print_lines(_several_lines(evaluation), console)
-    console.print(models_table(evaluation, console))
-    print_lines([Text()], console)
+    print_lines([*_models_lines(evaluation, console), Text()], console)
 
 
 def _one_model(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:
@@ -285,14 +276,10 @@ def _one_model(evaluation: Evaluation, report: StudentReport, console: Console) 
     yield from bars(report, console)
     yield Text(report.sentence, style=style)
     yield from _ceiling(evaluation, report)
-    if lift is not None and lift.cases_like_these is not None:
-        these = f"on these {count(lift.cases or evaluation.cases, 'case')}"
-        yield Text(f"{these}: {confidence_interval(lift, lift.these_cases)} points", style="dim")
-    if report.stopped is not None:
+    if lift is not None:
         yield Text(_stopped(evaluation, report), style="dim")
-    yield from _judge_error(report)
     yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
-    yield from _loading(report, cases=evaluation.cases)
+    yield from _loading(report)
     yield Text()
     yield from _arm_figures(report, width=console.width)
     yield Text()
@@ -303,14 +290,9 @@ def _ceiling(evaluation: Evaluation, report: StudentReport) -> Iterator[Text]:
         yield Text(said)
 
 
-def _judge_error(report: StudentReport) -> Iterator[Text]:
-    if (said := judge_error_words(report)) is not None:
-        yield Text(f"corrected for the judge's errors: {said}", style="dim")
-
-
-def _loading(report: StudentReport, *, cases: int) -> Iterator[Text]:
+def _loading(report: StudentReport) -> Iterator[Text]:
     """For students that may load the skill: how many did, and what it does once it is read."""
-    yield from map(Text, loading_lines(report, cases=cases))
+    yield from map(Text, loading_lines(report))
     if report.loads is not None and (turn := turn_words(report.loads)) is not None:
         yield Text(turn)
     offered = report.arm("offered")
@@ -318,20 +300,15 @@ def _loading(report: StudentReport, *, cases: int) -> Iterator[Text]:
     if files:
         named = ", ".join(f"{path} in {number}" for path, number in files)
         yield Text(f"files of the skill that were opened or run: {named}")
-    if (lift := report.forced) is not None and lift.cases_like_these is not None:
-        name, where = arm_name(lift.arm, report.harness), f"on these {count(lift.cases or cases, 'case')}"
-        yield Text(f"{name}, {where}: {confidence_interval(lift, lift.these_cases)} points", style="dim")
 
 
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
-    """How far a sequential design went, and why no further."""
+    """How far a design went, and why no further."""
     # A turn has a trial in each arm, but for cases that have no ceiling.
     trials = sum((evaluation.cases if arm.asked_cases is None else arm.asked_cases) for arm in report.arms)
     most = round(evaluation.planned * evaluation.cases / (len(evaluation.students) * max(1, trials)))
-    done = report.lifts[0].pairs - report.earlier_pairs if report.lifts else 0
-    earlier = f" and {report.earlier_pairs} from earlier looks" if report.earlier_pairs else ""
-    late = f"; {report.late} later answers were paid for but not counted" if report.late else ""
-    return f"{done} of at most {most} pairs{earlier}; stopped because {REASONS[report.stopped or '']}{late}"
+    done = report.lifts[0].pairs if report.lifts else 0
+    return f"{done} of at most {most} pairs; {end_words(report.end)}"
 
 
 def bars(report: StudentReport, console: Console) -> Iterator[Text]:
@@ -386,7 +363,7 @@ def _number(value: float | None, decimals: int = 0) -> str:
 
 def _several_lines(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
-    most = "up to " if evaluation.design == "sequential" else ""
+    most = "" if evaluation.design == "fixed" else "up to "
     yield Text(f"{count(evaluation.cases, 'case')}, {most}{count(evaluation.repeats, 'repeat')} per model")
     first = evaluation.students[0]
     with_tools = harness_info(first.harness).with_tools
@@ -408,11 +385,10 @@ def _several_lines(evaluation: Evaluation) -> Iterator[Text]:
             Text(f"  {line.plain}", style=line.style)
             for line in (
                 *_ceiling(evaluation, report),
-                *_judge_error(report),
-                *_loading(report, cases=evaluation.cases),
+                *_loading(report),
             )
         )
-        if report.stopped is not None:
+        if report.lifts:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()
 
@@ -424,24 +400,25 @@ def _share(shown: str, arm: ArmSummary) -> str:
 
 def _between(lift: Lift, report: StudentReport) -> str:
     """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
-    where = " on these cases" if report.claim == "these cases" else ""
-    return f"({interval_in_column(report.interval, lift.confidence)}) {report.verdict}{where}"
+    verdict = with_scope(report.verdict or "", report.claim)
+    return f"({interval_in_column(report.interval, lift.confidence)}) {verdict}"
 
 
-def models_table(evaluation: Evaluation, console: Console) -> Table:
+def _models_lines(evaluation: Evaluation, console: Console) -> Iterator[Text]:
     """Several students, a row each."""
-    rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
-    for name in ("Model", "Pass Rate", "Avg Checks", "Avg Tokens", "Cost/Answer", f"Lift in points ({USUAL})"):
-        rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
+    heads = ("model", "pass rate", "avg checks", "avg tokens", "cost/answer", f"lift in points ({USUAL})")
     arrow = " → " if can_draw(console) else " > "
+    rows = []
     for report in evaluation.students:
         lift = report.lifts[0] if report.lifts else None
         cells = [
+            report.student.name,
             arrow.join(arm_percents(report).values()),
             arrow.join(_assertions(arm) for arm in report.arms),
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
         lifted = f"{points(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
-        rows.add_row(Text(report.student.name), *map(Text, cells), Text(lifted, style=style_of(report.verdict or "")))
-    return rows
+        rows.append([*map(Text, cells), Text(lifted, style=style_of(report.verdict or ""))])
+    for lines in table_lines(heads, rows, console.width):
+        yield from lines

@@ -18,7 +18,6 @@ from upskill.core.nouns import (
     StudentReport,
     harness_info,
 )
-from upskill.core.nouns.evaluation import shown_interval
 from upskill.core.nouns.text import count, points_range, visible
 from upskill.core.nouns.text import points as points
 
@@ -112,9 +111,9 @@ def between(interval: Interval | None) -> str:
     return "–" if interval is None else points_range(interval.low, interval.high)
 
 
-def confidence_interval(lift: Lift, interval: Interval | None) -> str:
-    """One of a lift's intervals, with what it promises to cover."""
-    return "–" if interval is None else f"{confidence(lift)} {between(interval)}"
+def confidence_interval(lift: Lift) -> str:
+    """The interval of a lift, with what it promises to cover."""
+    return f"{confidence(lift)} {between(lift.interval)}"
 
 
 def confidence(lift: Lift) -> str:
@@ -139,29 +138,14 @@ def ceiling_words(report: StudentReport, *, cases: int) -> str | None:
     """
     if (lift := report.ceiling) is None:
         return None
-    interval = shown_interval(claim=None, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
     arm = report.arm("ceiling")
     asked = cases if arm is None or arm.asked_cases is None else arm.asked_cases
-    where = f" on these {count(asked, 'case')}" if lift.cases_like_these is None else ""
+    where = f" on these {count(asked, 'case')}" if lift.about == "these cases" else ""
     on = f"; {asked} of {cases} cases have a passage" if asked != cases else ""
     return (
         f"with the passage itself in the prompt: {points(lift.mean)} points "
-        f"({confidence_interval(lift, interval)}{where}, {count(lift.pairs, 'pair')}{on})"
+        f"({confidence_interval(lift)}{where}, {count(lift.pairs, 'pair')}{on})"
     )
-
-
-def judge_error_words(report: StudentReport) -> str | None:
-    """The lift corrected for the judge's errors, and how often it errs; `None` where that was not measured."""
-    error = report.judge_error
-    if error is None or error.lift is None or error.interval is None:
-        return None
-    errors = "; ".join(
-        f"{arm_name(one.arm, report.harness)}: fails {1 - one.sensitivity:.0%} of right answers, passes "
-        f"{1 - one.specificity:.0%} of wrong ones"
-        for one in error.arms
-    )
-    interval = f"{confidence(report.lifts[0])} {between(error.interval)}" if report.lifts else between(error.interval)
-    return f"{points(error.lift)} points ({interval}; {errors}; {error.compared} answers compared)"
 
 
 def percent(share: float | None) -> str:
@@ -212,7 +196,7 @@ def drawn_bar(share: float | None, console: "Console", shown: str | None = None)
 
 
 _SCRIPT = "scripted/"
-LONGEST = 36
+LONGEST = 64
 """Cells of a short name."""
 
 
@@ -313,11 +297,11 @@ def rarely_loaded(report: StudentReport) -> bool:
     """Whether the skill is shown to help when it is forced, and most answers did not load it: its description is the
     place to work."""
     loads = report.loads
-    return _helps_forced(report) and loads is not None and loads.rate < RARELY and loads.withheld != "no tool called"
+    return _helps_forced(report) and loads is not None and loads.rate < RARELY and not loads.no_tool_called
 
 
 def _helps_forced(report: StudentReport) -> bool:
-    return report.forced is not None and shown_lift_interval(report.forced).above_zero
+    return report.forced is not None and report.forced.interval.above_zero
 
 
 def differs_unloaded(report: StudentReport) -> bool:
@@ -332,8 +316,8 @@ def loading_sentence(report: StudentReport) -> str | None:
         return None
     if _helps_forced(report) and forced is not None and loads.rate < RARELY:
         how = arm_name("with_skill", report.harness).removeprefix("skill ")
-        lift = f"{points(forced.mean)} points, {confidence_interval(forced, shown_lift_interval(forced))}"
-        if loads.withheld == "no tool called":
+        lift = f"{points(forced.mean)} points, {confidence_interval(forced)}"
+        if loads.no_tool_called:
             return (
                 f"It helps when {how} ({lift}), but the model called no tool in {count(loads.answers, 'answer')}, so "
                 "it can load no skill: put the text into the agent's instructions, or use a model that calls tools."
@@ -366,52 +350,18 @@ def load_words(loads: Loads) -> str:
 
 def rate_words(loads: Loads) -> str:
     """`30%, 95% CI 19% to 44%`; on which cases, where nothing can be said about others."""
-    here = _here(loads.cases) if loads.cases_like_these is None else ""
+    here = _here(loads.cases) if loads.about == "these cases" else ""
     return f"{percent(loads.rate)}, {_level(loads)} {_percents(loads.interval)}{here}"
 
 
-def forced_words(report: StudentReport, *, cases: int) -> str | None:
+def forced_words(report: StudentReport) -> str | None:
     """The lift of the skill given or forced; `None` where that was not measured."""
     lift = report.forced
     if lift is None:
         return None
-    here = _here(lift.cases or cases) if lift.cases_like_these is None else ""
-    interval = confidence_interval(lift, shown_lift_interval(lift))
+    here = _here(lift.cases) if lift.about == "these cases" else ""
     name = arm_name(lift.arm, report.harness)
-    return f"{name}: {points(lift.mean)} points ({interval}{here}, {count(lift.pairs, 'pair')})"
-
-
-def if_loaded_words(loads: Loads) -> str | None:
-    """The lift if loaded, or why it is not shown; `None` where nobody would ask for it."""
-    if (reason := withheld_words(loads)) is not None:
-        return f"lift if loaded: not shown, because {reason}"
-    shown = loads.lift_if_loaded
-    if shown is None:
-        return None
-    return f"lift if loaded: {points(shown.mean)} points ({_level(loads)} {between(shown.interval)})"
-
-
-def withheld_words(loads: Loads) -> str | None:
-    """Why the lift if loaded is not shown; `None` where it is, or where nothing was loaded or compared."""
-    match loads.withheld:
-        case None | "never loaded" | "no tool called" | "not compared":
-            return None
-        case "too few cases":
-            return "there are fewer than 6 cases or families"
-        case "too few loads":
-            return "too few answers loaded the skill"
-        case "unloaded answers differ" if loads.unloaded is not None:
-            unloaded = loads.unloaded
-            figure = f"{points(unloaded.mean)} points, {_level(loads)} {between(unloaded.interval)}"
-            return f"answers that did not load the skill differ from those without it ({figure})"
-        case "loads with easy cases":
-            return "the skill was loaded more often on easy cases"
-        case "loads with hard cases":
-            return "the skill was loaded more often on hard cases"
-        case "loads unclear":
-            return "too few answers show whether loads go with easy or hard cases"
-        case _:
-            return "too few answers show whether those that did not load the skill match those without it"
+    return f"{name}: {points(lift.mean)} points ({confidence_interval(lift)}{here}, {count(lift.pairs, 'pair')})"
 
 
 def turn_words(loads: Loads) -> str | None:
@@ -426,7 +376,7 @@ def instead_words(loads: Loads) -> str | None:
     return f"other skills loaded instead: {_other_skills_counted(loads.instead)}" if loads.instead else None
 
 
-def loading_lines(report: StudentReport, *, cases: int) -> Iterator[str]:
+def loading_lines(report: StudentReport) -> Iterator[str]:
     """Every line about the loads of one model; none where no skill was offered.
 
     A result of an earlier version has the number of loads only.
@@ -436,15 +386,14 @@ def loading_lines(report: StudentReport, *, cases: int) -> Iterator[str]:
         said = (
             load_words(loads),
             _previous_words(report),
-            forced_words(report, cases=cases),
-            if_loaded_words(loads),
+            forced_words(report),
             instead_words(loads),
         )
         yield from (words for words in said if words is not None)
     elif offered is not None and offered.trials:
         share = percent(offered.load_rate)
         yield f"the skill was loaded in {offered.loaded or 0} of {count(offered.trials, 'answer')} ({share})"
-        if (forced := forced_words(report, cases=cases)) is not None:
+        if (forced := forced_words(report)) is not None:
             yield forced
 
 
@@ -468,10 +417,6 @@ def _other_skills_counted(skills: Sequence[tuple[str, int]]) -> str:
 def _listed(names: Sequence[str]) -> str:
     named = [*names[:_MOST_NAMED], *([f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else [])]
     return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
-
-
-def shown_lift_interval(lift: Lift) -> Interval:
-    return shown_interval(claim=None, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
 
 
 def _percents(interval: Interval) -> str:

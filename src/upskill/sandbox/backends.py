@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import assert_never
 
+from upskill import disk
 from upskill.sandbox.contract import ENGINES, Backend, MemoryBy, Sandbox, SandboxFacts, SandboxSpec, SandboxUnavailable
 
 _INSTALL = {
@@ -57,7 +58,7 @@ def install_command() -> str:
     """As this distribution spells it."""
     facts: dict[str, str] = {}
     try:
-        for line in Path("/etc/os-release").read_text(encoding="utf-8").splitlines():
+        for line in disk.read_text(disk.named(Path("/etc/os-release"))).splitlines():
             name, _, value = line.partition("=")
             facts[name] = value.strip('"')
     except OSError:
@@ -71,7 +72,7 @@ def install_command() -> str:
 
 def _says(path: str, value: str) -> bool:
     try:
-        return Path(path).read_text(encoding="ascii").strip() == value
+        return disk.read_text(Path(path)).strip() == value
     except OSError:
         return False
 
@@ -134,7 +135,7 @@ def _show(backend: Backend) -> SandboxFacts:
 def describe_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
     """What would confine programs here, before anything is shown of it. Raises `SandboxUnavailable`."""
     if backend == "none":
-        return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
+        return SandboxFacts(backend="none", version=None, profile=None, memory_by="process", probes=())
     if backend in ENGINES:
         from upskill.sandbox.container import describe_container
 
@@ -152,6 +153,6 @@ def _memory_by() -> MemoryBy:
     controllers = find_controllers()
     group = make_group(SandboxSpec().limits, controllers) if controllers else None
     if group is None:
-        return "watcher"
+        return "process"
     group.remove()
     return "cgroup"

@@ -12,12 +12,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 
-from upskill import processes
+from upskill import disk, processes
 from upskill.sandbox import profile, wire
 from upskill.sandbox.backends import unavailable
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, MOST_READ_ONLY, FileRefused, Mount, SandboxSpec
-from upskill.sandbox.init_process.main import MEMORY_FILE_SYSTEMS
 from upskill.sandbox.memory import POOL, MemoryGroup, find_controllers, make_group
 from upskill.sandbox.programs import StagedSpec, compiled, spawn, stage
 
@@ -34,19 +33,10 @@ class StartedSandbox:
     to_init: wire.Wire
     init_pid: int
     """The number that the host knows the init process by."""
-    places: Sequence[int]
-    """Descriptors of the memory file systems inside."""
-
-    def without_places(self) -> "StartedSandbox":
-        """Where a control group counts, nobody else needs them."""
-        for place in self.places:
-            os.close(place)
-        return replace(self, places=())
 
     def undo(self) -> None:
         _kill(self.process)
         self.to_init.close()
-        self.without_places()
 
 
 @cache
@@ -93,8 +83,6 @@ def open_bubblewrap(
         if group is not None:
             on_failure.callback(group.remove)
         started = _start([*staged.before, *words], staged.spec, interpreter, recipe, init_process, group)
-        if group is not None or not recipe.counted:
-            started = started.without_places()
         on_failure.callback(started.undo)
         try:
             client = SandboxClient(
@@ -105,7 +93,6 @@ def open_bubblewrap(
                 environment=ENVIRONMENT,
                 python=interpreter.program,
                 group=group,
-                places=started.places,
                 afterwards=give_back,
             )
         except ProcessLookupError:
@@ -191,6 +178,7 @@ def _start(
         process = spawn(
             [*words, "--args", str(flags), *profile.command(interpreter)],
             stdin=inside.fileno(),
+            stdout=subprocess.DEVNULL if group is None else theirs.enter_context(disk.opened(group.counter)).fileno(),
             stderr=complaints_end,
             keep=inherited,
         )
@@ -202,15 +190,13 @@ def _start(
                 group.enter(process.pid)
             _write_all(flags_end, b"".join(os.fsencode(word) + b"\0" for word in settings))
             sending.close()
-            places = to_init.first_word(time.monotonic() + START_SECONDS, descriptors=len(MEMORY_FILE_SYSTEMS))
-            for place in places:
-                on_failure.callback(os.close, place)
+            to_init.first_word(time.monotonic() + START_SECONDS)
             init_pid = _child(status)
         except (wire.WireLost, wire.WireSilent, OSError, ValueError) as error:
             on_failure.close()
             raise unavailable(_read_available(complaints) or f"the sandbox did not start ({error})") from None
         on_failure.pop_all()
-        return StartedSandbox(process=process, to_init=to_init, init_pid=init_pid, places=places)
+        return StartedSandbox(process=process, to_init=to_init, init_pid=init_pid)
 
 
 def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:

@@ -7,13 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Self
 
 from upskill.sandbox import wire
 from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Files, Limits, SandboxGone, SandboxSpent
-from upskill.sandbox.memory import WATCHER, MemoryGroup, devices_of, in_files, in_sockets
+from upskill.sandbox.memory import MemoryGroup
 
 END_SECONDS = 10.0
 
@@ -21,8 +20,8 @@ END_SECONDS = 10.0
 class SandboxClient:
     """See `Sandbox`. Calls from several threads wait for each other; `close` waits for nobody.
 
-    `places` are descriptors of its memory file systems. They are closed with it, as the group is removed. Without
-    `init_pid` the init process is out of reach, in a container: it ends with its wire, and its engine bounds memory.
+    The group is removed with it; without one, each process alone is bounded. Without `init_pid` the init process is out
+    of reach, in a container: it ends with its wire, and its engine bounds memory.
     """
 
     def __init__(
@@ -37,7 +36,6 @@ class SandboxClient:
         root: str = "",
         confined: bool = True,
         group: MemoryGroup | None = None,
-        places: Sequence[int] = (),
         carried: wire.CarriedSockets | None = None,
         afterwards: Callable[[], None] = lambda: None,
     ) -> None:
@@ -52,17 +50,12 @@ class SandboxClient:
         self._confined = confined and init_pid is not None
         self._carried = carried
         self._group = group
-        self._places = tuple(places)
-        self._devices = devices_of(places)
+        self._bounded_alone = group is None and init_pid is not None
         self._afterwards = afterwards
         self._busy = threading.Lock()
         self._ending = threading.Lock()
         self._closed = False
-        self._over_memory = False
         self._spent = False
-        self._kills_known = 0
-        if init_pid is not None:
-            WATCHER.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -92,29 +85,23 @@ class SandboxClient:
             environment={**self._environment, **(environment or {})},
             folder=self.where(folder),
             limits=self._limits,
+            alone=self._bounded_alone,
         )
         with self._busy:
             started = time.monotonic()
-            self._forget_kills()
-            self._over_memory = False
             try:
                 self._require_open()
                 ask = (
                     self._to_init.ask if self._carried is None else partial(self._to_init.ask_and_carry, self._carried)
                 )
                 answer = ask(request, seconds=seconds + wire.GRACE_SECONDS, most_bytes=self._limits.output_bytes)
-                result = wire.command_result(answer, self._limits)
+                return wire.command_result(answer, self._limits)
             except wire.WireSilent:
                 self.close()
                 return _no_answer("timeout", started)
             except (wire.WireLost, SandboxGone):
-                self._spent = self._spent or self._over_memory or bool(self.was_killed_for_memory())
-                self.close()
+                self._close_lost()
                 return _no_answer("memory" if self._spent else "gone", started)
-            if result.ended == "exit" and self.was_killed_for_memory():
-                result = replace(result, ended="memory", exit_code=None)
-            self._forget_kills()
-            return result
 
     def put(self, files: Files, *, executable: Collection[str] = ()) -> None:
         if files:
@@ -149,7 +136,6 @@ class SandboxClient:
             if self._closed:
                 return
             self._closed = True
-            WATCHER.remove(self)
             self._to_init.hang_up()
             self._kill()
             self._to_init.close()
@@ -157,62 +143,14 @@ class SandboxClient:
                 self._carried.close()
             if self._init_handle is not None:
                 os.close(self._init_handle)
-            for place in self._places:
-                os.close(place)
             if self._group:
                 self._group.remove()
             self._afterwards()
 
-    # What the watcher needs
-
-    @property
-    def init_pid(self) -> int:
-        """The process id that the host knows the init process by."""
-        return self._init_pid
-
-    @property
-    def memory_ceiling(self) -> int:
-        return self._limits.memory_mb * 1_048_576
-
-    @property
-    def devices(self) -> frozenset[bytes]:
-        return self._devices
-
-    def outside_processes(self) -> int:
-        if not self._places or not self._ending.acquire(blocking=False):
-            return 0
-        try:
-            return 0 if self._closed else in_files(self._places) + in_sockets(self._init_pid)
-        finally:
-            self._ending.release()
-
-    def was_killed_for_memory(self) -> bool | None:
-        return None if self._group is None else self._group.killed() > self._kills_known
-
-    def _forget_kills(self) -> None:
-        """What happened in one command is not held against the next."""
-        if self._group is not None:
-            self._kills_known = self._group.killed()
-
-    def end_for_memory(self, *, by_force: bool) -> None:
-        """First the init process is asked to end all others, so that the workspace stays; then the sandbox is ended."""
-        if self.was_killed_for_memory() is False:
-            # The command in which it happened has ended in the meantime.
-            return
-        self._over_memory = True
-        if not self._busy.locked():
-            self._forget_kills()
-        if not by_force or not self._confined:
-            self._to_init.interrupt(b"memory")
-        elif self._ending.acquire(blocking=False):
-            # Never while it is being closed: the handle of its process may belong to another one by then.
-            try:
-                if not self._closed:
-                    self._spent = True
-                    with suppress(ProcessLookupError):
-                        self._kill_init()
-            finally:
-                self._ending.release()
+    def _close_lost(self) -> None:
+        """Close, and remember whether the kernel has ended the init process for memory: nobody else can end it."""
+        self._spent = self._spent or (not self._closed and self._group is not None and self._group.killed() > 0)
+        self.close()
 
     def _require_open(self) -> None:
         if self._closed:
@@ -228,7 +166,7 @@ class SandboxClient:
                 answer = self._to_init.ask(request, seconds=wire.FILE_SECONDS, most_bytes=most_bytes)
                 return wire.expect_ok(answer, what)
             except (wire.WireLost, wire.WireSilent) as error:
-                self.close()
+                self._close_lost()
                 why = str(error) or "no answer in time"
                 raise self._gone(f"the sandbox is gone: it could not {what} ({why})") from None
 

@@ -10,18 +10,17 @@ the container.
 import hashlib
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 
-from upskill import processes
+from upskill import disk, processes
 from upskill.sandbox import profile, wire
 from upskill.sandbox.bubblewrap import check
 from upskill.sandbox.client import SandboxClient
@@ -75,8 +74,7 @@ def open_container(engine: Engine, spec: SandboxSpec) -> SandboxClient:
             inside.close()
             on_failure.callback(_kill, process)
             try:
-                if to_init.answer(time.monotonic() + START_SECONDS, 0) != [b"ready"]:
-                    raise wire.WireLost("a first word that is not `ready`")
+                to_init.first_word(time.monotonic() + START_SECONDS)
             except (wire.WireLost, wire.WireSilent) as error:
                 complaints.seek(0)
                 said = complaints.read(4_000).decode("utf-8", "replace").splitlines()
@@ -195,7 +193,7 @@ def _lay_out(spec: SandboxSpec, folder: Path) -> list[tuple[str, str]]:
     mounts: list[tuple[str, str]] = []
     for number, (target, data) in enumerate(contents.items()):
         file = folder / str(number)
-        file.write_bytes(data)
+        disk.write_scratch(file, data)
         file.chmod(0o555 if target in spec.executable else 0o444)
         mounts.append((str(file), target))
     mounts += [(str(mount.source.resolve()), mount.target) for mount in spec.mounts]
@@ -219,7 +217,7 @@ def _remove(
     """End the container, unless the engine has said that it ended and was removed. One that is gone is no fault."""
     with ExitStack() as stack:
         stack.callback(give_back)
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(disk.remove_folder, folder)
         if process is None or process.returncode != 0:
             processes.run("container", [program, "rm", "--force", name], seconds=START_SECONDS)
 
@@ -228,13 +226,16 @@ def _remove(
 def _sweep(program: str) -> None:
     """Once per process: what a process left that was killed. A container that was just starting then may not have
     heard the end of its input, and runs on."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+    folders: list[Path] = []
+    with suppress(OSError):  # others may fill it
+        folders = disk.folders(Path(tempfile.gettempdir()), f"{_FOLDER}*-*")
+    for folder in folders:
         left = folder.name.removeprefix(_FOLDER)
         try:
             os.kill(int(left.partition("-")[0]), 0)
         except (ProcessLookupError, ValueError):
             processes.run("container", [program, "rm", "--force", f"{_NAME}{left}"], seconds=START_SECONDS)
-            shutil.rmtree(folder, ignore_errors=True)
+            disk.remove_folder(folder)
         except OSError:
             continue
 

@@ -21,8 +21,8 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 Backend = Literal["bubblewrap", Engine, "none"]
 """`none` confines nothing: it must be asked for, and every report says so."""
 
-MemoryBy = Literal["cgroup", "watcher"]
-"""What bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""
+MemoryBy = Literal["cgroup", "process"]
+"""What bounds memory: a control group that of a whole sandbox; without one, a limit that of each process alone."""
 
 Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""

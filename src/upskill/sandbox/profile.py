@@ -103,7 +103,7 @@ NOT_THERE = frozenset(
     {"clone3", "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "mq_open", "vmsplice", "io_setup"}
 )
 """Answered as an older kernel would. libc falls back from clone3 to clone, whose flags a filter can see. The others
-make memory that no process has mapped, which the watcher of a sandbox without a control group could not count."""
+make memory that no process has mapped, which no limit of a process counts."""
 
 NAMESPACE_FLAGS = 0x7E020000
 FAMILIES = (1, 2, 10)
@@ -163,7 +163,7 @@ def _rules_of(name: str) -> list[bytes]:
             rules = [_argument(0), _step(_EQUAL, everybody, if_false=1), _refuse(errno.EPERM)]
         return [*rules, _argument(WHOSE[name]), _step(_EQUAL, 1, if_false=1), _refuse(errno.EPERM), _PASS]
     if name == "setsockopt":
-        # Done without effect: with buffers of one known size, counting sockets bounds their memory.
+        # Done without effect: with buffers of one known size, the limit of open files bounds their memory.
         ignored = [step for size in BUFFER_SIZES for step in (_step(_EQUAL, size, if_false=1), _refuse(0))]
         return [_argument(1), _step(_EQUAL, SOCKET_LEVEL, if_true=1), _PASS, _argument(2), *ignored, _PASS]
     if name == "ioctl":
@@ -238,8 +238,6 @@ class Recipe:
     drops_rights: bool = True
     grouped: bool = True
     """In a control group, where one can be made."""
-    counted: bool = True
-    """Without a group, files and sockets are counted as memory too."""
     pooled: bool = True
     """What is asked for beyond the default comes from one pool."""
     init_process: bytes = init_program()

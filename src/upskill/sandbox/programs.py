@@ -6,7 +6,6 @@ as that worker is let go.
 """
 
 import os
-import shutil
 import stat
 import subprocess
 import threading
@@ -17,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
-from upskill import processes
+from upskill import disk, processes
 from upskill.processes import find_system_program
 from upskill.sandbox.backends import unavailable
 from upskill.sandbox.contract import FileRefused, Mount, SandboxSpec
@@ -101,7 +100,7 @@ class StagedSpec:
     def clear(self) -> None:
         """The folder is empty on the host: what was bound into it was bound in another namespace."""
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            disk.remove_folder(self.folder)
 
 
 def stage(spec: SandboxSpec) -> StagedSpec:

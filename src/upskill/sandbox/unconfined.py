@@ -4,14 +4,15 @@ Programs see the host's files and network. The environment is still empty: keys 
 """
 
 import os
-import shutil
 import socket
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 
+from upskill import disk
 from upskill.sandbox import wire
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, WORKSPACE, SandboxSpec, SandboxUnavailable
@@ -28,21 +29,21 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
     try:
         _lay_out(root, spec)
         init_process = root / "init.pyc"
-        init_process.write_bytes(compiled(init_program(), program=sys.executable, prefix=None))
+        disk.write_scratch(init_process, compiled(init_program(), program=sys.executable, prefix=None))
         ours, theirs = socket.socketpair()
         with theirs:
             words = [sys.executable, "-I", "-S", "-B", str(init_process), str(root)]
             process = spawn(words, stdin=theirs.fileno(), keep=(), folder=str(root))
         to_init = wire.Wire(ours)
         try:
-            to_init.answer(time.monotonic() + START_SECONDS, 0)
+            to_init.first_word(time.monotonic() + START_SECONDS)
         except (wire.WireLost, wire.WireSilent) as error:
             to_init.close()
             process.kill()
             process.wait()
             raise SandboxUnavailable(f"no place to run programs in {scratch}: {error or 'no answer'}") from None
     except BaseException:
-        shutil.rmtree(root, ignore_errors=True)
+        disk.remove_folder(root)
         raise
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -61,7 +62,7 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
         python=sys.executable,
         root=str(root),
         confined=False,
-        afterwards=lambda: shutil.rmtree(root, ignore_errors=True),
+        afterwards=partial(disk.remove_folder, root),
     )
 
 
@@ -72,10 +73,10 @@ def _lay_out(root: Path, spec: SandboxSpec) -> None:
         wire.check_name(path)
         file = root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+        disk.write_scratch(file, content)
         file.chmod(0o555 if path in spec.executable else 0o444)
     for mount in (*spec.mounts, *spec.sockets):
         wire.check_name(mount.target)
         link = root / mount.target.lstrip("/")
         link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(mount.source)
+        disk.link(link, mount.source)

@@ -171,21 +171,10 @@ class Wire:
             raise WireLost("it hung up")
         return chunk
 
-    def first_word(self, deadline: float, *, descriptors: int) -> list[int]:
-        """Wait for `ready` and take the descriptors that come with it. They belong to the caller."""
-        self._wait_until(deadline)
-        expected = pack([b"ready"])
-        try:
-            said, found, _, _ = socket.recv_fds(self._socket, len(expected), descriptors, socket.MSG_CMSG_CLOEXEC)
-        except TimeoutError:
-            raise WireSilent from None
-        except OSError as error:
-            raise WireLost(str(error)) from None
-        if said != expected or len(found) != descriptors:
-            for descriptor in found:
-                os.close(descriptor)
-            raise WireLost("a first word that is not `ready`" if said else "it hung up")
-        return found
+    def first_word(self, deadline: float) -> None:
+        """Wait for `ready`."""
+        if self.answer(deadline, 0) != [b"ready"]:
+            raise WireLost("a first word that is not `ready`")
 
     def interrupt(self, why: bytes) -> bool:
         """Ask the init process to end everything inside, while a run is waited for. There is no answer but the run's.
@@ -265,8 +254,16 @@ def _whole_frame(received: bytearray, most_bytes: int) -> list[bytes] | None:
 
 
 def run_request(
-    argv: Sequence[str], *, seconds: float, stdin: bytes, environment: Mapping[str, str], folder: str, limits: Limits
+    argv: Sequence[str],
+    *,
+    seconds: float,
+    stdin: bytes,
+    environment: Mapping[str, str],
+    folder: str,
+    limits: Limits,
+    alone: bool,
 ) -> list[bytes]:
+    """`alone`: nothing bounds the memory of all processes together, so each may have that much."""
     if not argv:
         raise ValueError("there is no command to run")
     if not 0 < seconds < 1e8:
@@ -281,6 +278,7 @@ def run_request(
         limits.file_mb * megabyte,
         limits.open_files,
         limits.processes,
+        limits.memory_mb * megabyte if alone else 0,
     )
     pairs = [_bytes(part) for pair in environment.items() for part in pair]
     return [

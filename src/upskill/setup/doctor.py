@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -13,13 +14,12 @@ from shlex import quote
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from upskill.core.by_name import by_name
 from upskill.core.nouns.harness import HARNESSES
 from upskill.errors import EXIT_DONE, EXIT_FAILED, UpskillError, UsageError
-from upskill.report.console import print_table
+from upskill.report.console import show_probes
 from upskill.sandbox import ENGINES, Backend, SandboxFacts, SandboxUnavailable, describe_sandbox, open_sandbox
 from upskill.sandbox.probes import Result, run_quick_probes
 from upskill.terminal import options
@@ -27,11 +27,8 @@ from upskill.terminal.output import console, print_json, print_lines
 
 SCHEMA = "upskill.doctor/1"
 WITHOUT_GROUP = (
-    "No control group (cgroup) is available here. Instead, a thread measures the memory of each sandbox every 0.2 s: "
-    "processes, files and folders, socket buffers.",
-    "Not limited this way: memory taken between two measurements; shared memory that a program frees except for one "
-    "page; queued inotify events, up to 1 GB for all sandboxes of a user. Pipes, timers, locks and epoll can add a few "
-    "hundred MB. If the machine runs out of memory, the kernel ends programs in sandboxes first.",
+    "No control group (cgroup) is available here: memory is limited for each process of a sandbox, not for all "
+    "together. If the machine runs out of it, the kernel ends programs in sandboxes first."
 )
 """What a person without a control group should know. Named even when every probe held."""
 
@@ -41,6 +38,9 @@ OF_CONTAINERS = (
     "runs as root gives programs the user 1000 of that machine, without a user namespace.",
 )
 """What a person who asks for containers should know. Named even when every probe held."""
+
+_LISTED = re.compile(r"[\w./~][\w./:@+~=,() -]{0,199}", re.ASCII)
+"""A name that a server may choose for the person."""
 
 
 @click.command("doctor")
@@ -84,7 +84,7 @@ def command(
 def _examine_server(base_url: str, name: str | None, *, write: bool, as_json: bool) -> int:
     from upskill.core.models.endpoint import student_endpoint
     from upskill.core.models.preflight import fitted, probe
-    from upskill.core.nouns.text import count
+    from upskill.core.nouns.text import count, on_one_line
     from upskill.core.settings import PROJECT_FILE, Settings, user_settings_folder, without_secrets
     from upskill.core.settings.trust import trust_own
     from upskill.setup.init_command import write_new_files
@@ -97,12 +97,22 @@ def _examine_server(base_url: str, name: str | None, *, write: bool, as_json: bo
         if not listed:
             raise UsageError(f"{base_url}: the server lists no model", hint="name one with -m NAME")
         name = listed[0]
-    served = probe(student_endpoint(name, settings), announce=wait)
+        if not _LISTED.fullmatch(name):
+            raise UsageError(
+                on_one_line(f"{base_url}: the server lists {name!r}, which is no name of a model"),
+                hint="name one with -m NAME",
+            )
+    endpoint = student_endpoint(name, settings)
+    if not endpoint.is_custom or not name.isprintable():
+        raise UsageError(on_one_line(f"{base_url}: {name!r} is no model of a server"), hint="name one with -m NAME")
+    served = probe(endpoint, announce=wait)
     took = time.monotonic() - began
     base_url = without_secrets(base_url)
     fit, _ = fitted(settings, [served], unchosen=("concurrency", "max_output_tokens"))
     if write:
-        lines = [f"base_url = {json.dumps(base_url)}", f"models = [{json.dumps(name)}]"]
+        written = {"base_url": base_url, "models": [name]}
+        # Of printable text, JSON without escapes for other alphabets is TOML; with them, an emoji is two halves.
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in written.items()]
         if Path(PROJECT_FILE).exists():
             raise UsageError(f"{PROJECT_FILE} exists and was not changed; add to it:", problems=lines)
         write_new_files(Path(), {PROJECT_FILE: "".join(f"{line}\n" for line in lines)})
@@ -173,15 +183,7 @@ def sandbox_lines(found: Sequence[Mapping[str, str | None]]) -> list[str]:
 
 def show_diagnosis(facts: SandboxFacts, results: Sequence[Result], *, by_root: bool, console: Console) -> None:
     """A row per probe, then what it comes to."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("a program tried to", overflow="fold", ratio=5)
-    table.add_column("", no_wrap=True)
-    table.add_column("seen", overflow="fold", ratio=4)
-    for result in results:
-        state = Text("held", style="green") if result.held else Text("BROKE", style="bold red")
-        table.add_row(Text(str(result.id)), Text(result.what), state, Text(result.saw))
-    print_table(table, console)
+    show_probes("a program tried to", [(one.id, one.what, one.held, one.saw) for one in results], console)
     console.print()
     for line in closing_lines(facts, results, by_root=by_root):
         console.print(Text(line))
@@ -195,7 +197,7 @@ def closing_lines(facts: SandboxFacts, results: Sequence[Result], *, by_root: bo
     if facts.memory_by == "cgroup":
         lines.append("memory    limited by a control group")
     else:
-        lines += [f"memory    {WITHOUT_GROUP[0]}", *(f"          {line}" for line in WITHOUT_GROUP[1:])]
+        lines.append(f"memory    {WITHOUT_GROUP}")
     if facts.backend in ENGINES:
         lines += [f"note      {line}" for line in OF_CONTAINERS]
     held = sum(result.held for result in results)
@@ -214,7 +216,7 @@ def diagnosis_json(facts: SandboxFacts, results: Sequence[Result], *, kernel: st
             "profile": facts.profile,
             "memory_by": facts.memory_by,
             "notes": [
-                *(WITHOUT_GROUP if facts.memory_by == "watcher" else ()),
+                *([WITHOUT_GROUP] if facts.memory_by == "process" else ()),
                 *(OF_CONTAINERS if facts.backend in ENGINES else ()),
             ],
             "probes": [

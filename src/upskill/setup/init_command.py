@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import click
 
+from upskill import disk
 from upskill.errors import UsageError
 from upskill.terminal.output import print_lines
 
@@ -37,15 +36,13 @@ def write_new_files(folder: Path, texts: Mapping[str, str]) -> None:
             for parent in reversed([one for one in path.parents if not one.exists()]):
                 parent.mkdir()
                 made.append(parent)
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                written.append(path)
-                file.write(text)
+            disk.write_new(path, text)
+            written.append(path)
     except OSError as error:
         for path in written:
-            path.unlink(missing_ok=True)
+            disk.remove(path)
         for parent in reversed(made):
-            with suppress(OSError):
-                parent.rmdir()
+            disk.remove_empty(parent)
         raise UsageError(
             f"{folder}: the files cannot be written to it ({error.strerror})", hint="name another folder"
         ) from None
@@ -76,8 +73,7 @@ EXAMPLE = (
 
 def init_project(folder: Path) -> tuple[ExampleFile, ...]:
     """Write the example project into a folder, new or not. Raises `UsageError` rather than touch a file that exists."""
-    held = files("upskill.setup") / "example"
-    write_new_files(folder, {one.path: (held / one.source).read_text(encoding="utf-8") for one in EXAMPLE})
+    write_new_files(folder, {one.path: disk.packaged("upskill.setup", f"example/{one.source}") for one in EXAMPLE})
     return EXAMPLE
 
 

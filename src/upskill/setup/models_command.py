@@ -63,7 +63,7 @@ def _show_all(rows: list[dict[str, object]]) -> None:
         for row in rows
     ]
     columns = ["name", "model", "key", "set", "$/M in", "out"]
-    show_rows(listed, columns, console(), folded=["model"], right=["$/M in", "out"])
+    show_rows(listed, columns, console(), names=2, right=["$/M in", "out"])
 
 
 def _show_one(row: dict[str, object]) -> None:

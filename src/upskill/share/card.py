@@ -12,6 +12,7 @@ from pathlib import Path
 from upskill.core.nouns import Verdict
 from upskill.core.nouns.case import LABEL_MEANINGS, Label
 from upskill.core.nouns.harness import harness_info
+from upskill.core.nouns.lift import scope, with_scope
 from upskill.core.nouns.skill import CARD_FILE, EVIDENCE_FILE
 from upskill.core.nouns.text import count, on_one_line, points, points_range, shortened
 from upskill.core.skills.skill_files import read_plain, write_text
@@ -63,8 +64,9 @@ def headline(evidence: Evidence) -> tuple[str, ...]:
     versions."""
     for _, results in _comparisons(evidence.results):
         real = [one for one in results if not one.scripted]
+        concluded = [one for one in real if one.verdict != "invalid"]
         subject = "The skill" if results[0].against == "baseline" else "This version"
-        return (*_answer(subject, real or results), *(() if real else (_SCRIPT,)))
+        return (*_answer(subject, concluded or real or results), *(() if real else (_SCRIPT,)))
     return ("This version was not measured.",)
 
 
@@ -73,7 +75,10 @@ def _answer(subject: str, results: Sequence[EvidenceResult]) -> list[str]:
         return answer(subject, _rows(results))
     helped, hurt = (sum(one.verdict == verdict for one in results) for verdict in ("helps", "hurts"))
     harm = f" and hurts in {hurt}" if hurt else ""
-    return [f"{subject} helps in {helped} of {len(results)} measurements{harm}."]
+    narrow = [one for one in results if one.is_narrow and one.verdict in ("helps", "hurts")]
+    which = f"in {len(narrow)} " if len(narrow) < helped + hurt else ""
+    here = f", {which}{scope('these cases')} only" if narrow else ""
+    return [f"{subject} helps in {helped} of {len(results)} measurements{harm}{here}."]
 
 
 def _comparisons(results: Sequence[EvidenceResult]) -> list[tuple[str, list[EvidenceResult]]]:
@@ -120,7 +125,6 @@ def table_cells(results: Sequence[EvidenceResult]) -> list[tuple[str, ...]]:
 
 
 def _cells(one: EvidenceResult, row: GlanceRow) -> tuple[str, ...]:
-    reach = f" {row.reach}" if row.reach else ""
     cases = f"{row.cases}" if row.cases == len(one.cases) else f"{row.cases} of {len(one.cases)}"
     return (
         markdown_text(row.name) + (" (a script)" if one.scripted else ""),
@@ -128,8 +132,8 @@ def _cells(one: EvidenceResult, row: GlanceRow) -> tuple[str, ...]:
         f"`{drawn(row, _BAR)}`",
         row.before_text,
         row.after_text,
-        markdown_text(f"{row.figures}{reach}"),
-        f"{row.sign} {row.verdict}",
+        markdown_text(row.figures),
+        f"{row.sign} {row.verdict} {row.reach}".rstrip(),
         cases,
         f"{row.pairs}",
     )
@@ -157,7 +161,7 @@ def _rests_on(evidence: Evidence) -> Iterator[str]:
         yield f"{runs} of this version {_were(evidence.left_out)} left out: unfinished, or damaged."
     if missing := evidence.missing_looks:
         looks = f"{count(len(missing), 'more look')} at this version {_were(len(missing))} recorded, without a run here"
-        yield f"{looks}: {_counted(Counter(one.verdict for one in missing))}."
+        yield f"{looks}: {_counted(Counter(with_scope(one.verdict, one.claim) for one in missing))}."
 
 
 def _basis(one: EvidenceResult) -> Iterator[str]:
@@ -168,7 +172,7 @@ def _basis(one: EvidenceResult) -> Iterator[str]:
     if one.report.answered_by:
         yield f"answered by {', '.join(one.report.answered_by)}"
     uses = ", ".join(f"{number} {_USES.get(use, use)}" for use, number in one.uses.items())
-    most = "up to " if one.design == "sequential" else ""
+    most = "" if one.design == "fixed" else "up to "
     yield f"{count(len(one.cases), 'case')}{f' ({uses})' if uses else ''}, {most}{count(one.repeats, 'repeat')} of each"
     if one.others is not None:
         yield f"beside {count(one.others, 'other skill')}" + (" and the agent's bundled skills" if one.bundled else "")
@@ -196,13 +200,12 @@ def _counts(one: EvidenceResult) -> Iterator[str]:
         (0 if one.lift is None else one.lift.dropped, "dropped pair", None),
         (sum(arm.errored for arm in compared), "answer that could not be scored", "answers that could not be scored"),
         (sum(arm.lost for arm in compared), "lost answer", None),
-        (one.report.earlier_pairs, "pair of earlier looks", "pairs of earlier looks"),
     ):
         if number:
             yield count(number, what, many)
 
 
-def _counted(verdicts: Mapping[Verdict, int]) -> str:
+def _counted(verdicts: Mapping[Verdict, int] | Mapping[str, int]) -> str:
     return ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))
 
 
@@ -241,7 +244,8 @@ def evidence_line(evidence: Evidence | None) -> str:
         return f"{NOT_MEASURED} on a model: a script answered"
     if len(models) == 1:
         return _single(models[0])
-    return "; ".join(words for verdict in reversed(FROM_WORST) if (words := _several(verdict, models)))
+    claims = ((verdict, about) for verdict in reversed(FROM_WORST) for about in ("new cases", "these cases"))
+    return "; ".join(words for verdict, about in claims if (words := _several(verdict, about, models)))
 
 
 def _single(one: EvidenceResult) -> str:
@@ -250,15 +254,21 @@ def _single(one: EvidenceResult) -> str:
         ends = points_range(interval.low, interval.high)
         figures = f", {points(one.lift.mean)} points ({confidence(one.lift)} {ends})"
     old = "" if one.against == "baseline" else " compared with an older version"
-    return f"{_verdict_words(one.verdict)} {_short_name(one)}{figures}{old}"
+    said = f"{_verdict_words(one.verdict)} {_short_name(one)}"
+    return f"{with_scope(said, _about(one), counted_cases(one.report, of=len(one.cases)))}{figures}{old}"
 
 
-def _several(verdict: Verdict, models: Sequence[EvidenceResult]) -> str:
-    found = list(dict.fromkeys(_short_name(one) for one in models if one.verdict == verdict))
+def _about(one: EvidenceResult) -> str:
+    """What is claimed of: without a verdict nothing is."""
+    return "new cases" if one.lift is None or one.verdict == "invalid" else one.lift.about
+
+
+def _several(verdict: Verdict, about: str, models: Sequence[EvidenceResult]) -> str:
+    found = list(dict.fromkeys(_short_name(one) for one in models if (one.verdict, _about(one)) == (verdict, about)))
     if not found:
         return ""
     named = ", ".join(found) if len(found) <= 3 else count(len(found), "model")
-    return f"{_verdict_words(verdict)} {named}"
+    return with_scope(f"{_verdict_words(verdict)} {named}", about)
 
 
 def _short_name(one: EvidenceResult) -> str:

@@ -77,7 +77,7 @@ def verify_command(skill: Path, case_file: Path | None, as_json: bool) -> int:
         print_json(verification_json(state))
     else:
         print_lines(*verification_lines(state))
-    return EXIT_DONE if state.verified else EXIT_NOT_SHOWN
+    return EXIT_DONE if state.holds else EXIT_NOT_SHOWN
 
 
 def _agree(question: str, *, yes: bool, nothing: str) -> None:

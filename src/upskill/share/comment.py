@@ -11,10 +11,11 @@ from html import escape
 
 from upskill.core.nouns import Evaluation, Trial
 from upskill.core.nouns.evaluation import ComparedSkill
+from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.text import count, printable, shortened
 from upskill.report.cases import worse_cases
 from upskill.report.dumbbell import UNICODE, drawn
-from upskill.report.glance import GlanceRow, lift_words, rows_of
+from upskill.report.glance import GlanceRow, broken_words, lift_words, rows_of
 from upskill.report.markdown import markdown_text
 from upskill.report.result_notes import not_met_line, skill_requirements
 from upskill.report.wording import USUAL, names_by_model, spent_on
@@ -92,29 +93,52 @@ def _verdicts(skill: ComparedSkill) -> set[str]:
     return set() if skill.evaluation is None else {report.verdict or "" for report in skill.evaluation.students}
 
 
+def _broken(skill: ComparedSkill) -> dict[str, None]:
+    """The ids of the cases that a new version broke, for any model."""
+    students = () if skill.evaluation is None else skill.evaluation.students
+    return dict.fromkeys(one.case_id for report in students if report.verdict != "invalid" for one in report.broken)
+
+
 def _title(skills: Sequence[ComparedSkill]) -> str:
     """What a reader must know first: worse before unknown before better."""
     asked = [one for one in skills if one.state != "unchanged"]
     if not asked:
         return "upskill: no skill was measured"
-    worse = [one for one in asked if "hurts" in _verdicts(one)]
+    broken = [one for one in asked if _broken(one)]
+    worse = [one for one in asked if "hurts" in _verdicts(one) and one not in broken]
     unknown = [one for one in asked if one.evaluation is None or "invalid" in _verdicts(one)]
     better = [one for one in asked if _verdicts(one) & {"helps", "cheaper"}]
-    if worse:
-        beside = [one for one in unknown if "hurts" not in _verdicts(one)]
-        more = f", {len(beside)} could not be measured" if beside else ""
-        return f"upskill: {_of(worse, asked)} {_verb(worse, 'hurt', 'got worse')}{more}"
+    if broken or worse:
+        said = [f"{_of(broken, asked)} {_breaks(broken)}"] if broken else []
+        if worse:
+            number = len(worse) if broken else _of(worse, asked)
+            said.append(f"{number} {_verb(worse, 'hurt', 'got worse', claims={'hurts'})}")
+        if beside := [one for one in unknown if one not in broken and one not in worse]:
+            said.append(f"{len(beside)} could not be measured")
+        return f"upskill: {', '.join(said)}"
     if unknown:
         return f"upskill: {_of(unknown, asked)} could not be measured"
     if better:
-        return f"upskill: {_of(better, asked)} {_verb(better, 'help', 'got better')}, none is shown to be worse"
+        verb = _verb(better, "help", "got better", claims={"helps", "cheaper"})
+        return f"upskill: {_of(better, asked)} {verb}, none is shown to be worse"
     return f"upskill: {count(len(asked), 'skill')} measured, none is shown to be worse"
 
 
-def _verb(some: Sequence[ComparedSkill], plural: str, between_versions: str) -> str:
-    if any(map(_compares_versions, some)):
-        return between_versions
-    return plural if len(some) > 1 else f"{plural}s"
+def _breaks(broken: Sequence[ComparedSkill]) -> str:
+    """How many cases of these skills are broken, and the first of them."""
+    cases = len({(one.name, case_id) for one in broken for case_id in _broken(one)})
+    first = _text(next(iter(_broken(broken[0]))))
+    named = first if cases == 1 else f"{first} and {cases - 1} more"
+    return f"{'break' if len(broken) > 1 else 'breaks'} {count(cases, 'case')} ({named})"
+
+
+def _verb(some: Sequence[ComparedSkill], plural: str, between_versions: str, *, claims: set[str]) -> str:
+    """What became of these skills, with its scope where nothing but the cases that were run is spoken of."""
+    verb = plural if len(some) > 1 else f"{plural}s"
+    students = [report for one in some if one.evaluation is not None for report in one.evaluation.students]
+    are_narrow = all(report.claim == "these cases" for report in students if report.verdict in claims)
+    changed = between_versions if any(map(_compares_versions, some)) else verb
+    return with_scope(changed, "these cases" if are_narrow else None)
 
 
 def _of(some: Sequence[ComparedSkill], asked: Sequence[ComparedSkill]) -> str:
@@ -123,7 +147,7 @@ def _of(some: Sequence[ComparedSkill], asked: Sequence[ComparedSkill]) -> str:
 
 def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> str:
     """A sentence for every model that a skill hurts, then what was required and is not met, then dangers."""
-    said = [f"**{_hurt(*row)}**" for row in rows if row[1].verdict == "hurts"][:_MOST_FINDINGS]
+    said = [f"**{_hurt(*row)}**" for row in rows if row[1].verdict in ("breaks", "hurts")][:_MOST_FINDINGS]
     said += [
         f"{_text(one.name)}: {markdown_text(line)}."
         for one in skills
@@ -139,6 +163,7 @@ def _sentences(skills: Sequence[ComparedSkill], rows: Sequence[_Row]) -> str:
 def _hurt(skill: ComparedSkill, result: GlanceRow) -> str:
     here = f" {result.reach}" if result.reach else ""
     what = "got worse for" if _compares_versions(skill) else "hurts"
+    what = f"{markdown_text(broken_words(result))} for" if result.broken else what
     return (
         f"{_text(skill.name)} {what} {_text(result.name)}{here}: from {result.before_text} to "
         f"{result.after_text}, {lift_words(result)}."
@@ -149,7 +174,7 @@ def _table(rows: Sequence[_Row]) -> str:
     """A row for each skill and model, those that got worse first."""
     if not rows:
         return ""
-    order = ["hurts", "no verdict", "undecided", "no difference", "cheaper", "helps"]
+    order = ["breaks", "hurts", "no verdict", "undecided", "no difference", "cheaper", "helps"]
     ranked = sorted(rows, key=lambda row: order.index(row[1].verdict) if row[1].verdict in order else len(order))
     lines = [
         f"| Skill | Model | Verdict | 0% to 100% | Pass rate | Lift in points ({_unbroken(USUAL)}) |",
@@ -167,14 +192,11 @@ def _table(rows: Sequence[_Row]) -> str:
 
 
 def _table_row(skill: ComparedSkill, result: GlanceRow) -> str:
-    if result.lift is None:
-        lift = _line(result.why or "–")
-    else:
-        lift = _unbroken(result.figures) + (f" {markdown_text(result.reach)}" if result.reach else "")
+    lift = _line(result.why or "–") if result.lift is None else _unbroken(result.figures)
     cells = (
         _text(skill.name) + (" (new)" if skill.is_new else ""),
         _text(result.name),
-        _unbroken(f"{result.sign} {result.verdict}"),
+        f"{_unbroken(f'{result.sign} {result.verdict}')} {markdown_text(result.reach)}".rstrip(),
         f"`{drawn(result, _BAR)}`",
         _unbroken(result.rates),
         lift,

@@ -16,18 +16,18 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.foreign_json import parse_json
 from upskill.core.nouns.evaluation import StudentReport
 from upskill.core.nouns.harness import harness_info
 from upskill.core.nouns.lift import Lift, Verdict
 from upskill.core.nouns.plan import Design
-from upskill.core.nouns.skill import EVIDENCE_FILE, SKILL_FILE, Skill, SkillFile, is_skill_name
+from upskill.core.nouns.skill import EVIDENCE_FILE, EVIDENCE_FORMAT, SKILL_FILE, Skill, SkillFile, is_skill_name
 from upskill.core.nouns.text import digest_of, on_one_line, points
 from upskill.core.skills.skill_files import find_files, first_problem, read_plain
 from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid
 
-EVIDENCE_FORMAT: Literal["upskill.evidence/1"] = "upskill.evidence/1"
-CARD_FORMAT = 1
+CARD_FORMAT = 2
 """Changes with the words of the card: a card of another format cannot be compared."""
 SCRIPTED = "scripted/"
 """How the id of a script begins."""
@@ -147,7 +147,7 @@ class EvidenceResult:
     @property
     def is_narrow(self) -> bool:
         """Whether the verdict is about these cases only."""
-        return self.report.claim == "these cases" or self.lift is None or self.lift.cases_like_these is None
+        return self.lift is None or self.lift.about == "these cases"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -299,25 +299,21 @@ def _report_problems(report: StudentReport) -> Iterator[str]:
     lift, interval = report.lifts[0], report.interval
     if report.arms and (lift.arm, lift.against) != report.compared:
         yield "lifts: not of the arms that were compared"
-    known = (lift.these_cases, lift.cases_like_these)
-    if interval is None or not any(one.low - _CLOSE <= lift.mean <= one.high + _CLOSE for one in known if one):
+    if interval is None or not interval.low - _CLOSE <= lift.mean <= interval.high + _CLOSE:
         yield f"lifts.mean: {points(lift.mean)}, which is outside its interval"
-    elif report.verdict in ("helps", "hurts"):
-        if report.claim not in ("cases like these", "these cases"):
-            yield f"claim: missing for {report.verdict}"
-        if not (interval.above_zero if report.verdict == "helps" else interval.below_zero):
-            yield f"verdict: {report.verdict}, but its interval includes 0"
+    elif {"helps": not interval.above_zero, "hurts": not interval.below_zero}.get(report.verdict or "", False):
+        yield f"verdict: {report.verdict}, but its interval includes 0"
 
 
 def _lift_problems(lift: Lift) -> Iterator[str]:
     shares = {"rate": lift.rate, "rate_against": lift.rate_against, "confidence": lift.confidence}
     yield from (f"{name}: not between 0 and 1" for name, share in shares.items() if not 0 <= (share or 0) <= 1)
-    rates = lift.rate, lift.rate_against
-    if None not in rates and abs((lift.rate or 0) - (lift.rate_against or 0) - lift.mean) > _CLOSE:
+    if abs(lift.rate - lift.rate_against - lift.mean) > _CLOSE:
         yield f"mean: {points(lift.mean)}, which is not the difference of its pass rates"
-    for name, ends in (("these_cases", lift.these_cases), ("cases_like_these", lift.cases_like_these)):
-        if ends is not None and not -1 - _CLOSE <= ends.low <= ends.high <= 1 + _CLOSE:
-            yield f"{name}: not an interval"
+    if not -1 - _CLOSE <= lift.interval.low <= lift.interval.high <= 1 + _CLOSE:
+        yield "interval: not an interval"
+    if not lift.better + lift.worse <= lift.units <= lift.cases:
+        yield "units: not those of its cases"
 
 
 def _are_digests(*texts: str) -> bool:
@@ -411,7 +407,7 @@ def measured_skill(folder: Path, skill: Skill) -> MeasuredSkill:
 def _measured_file(file: SkillFile, source: Path) -> MeasuredFile:
     sha256_lf, program = file.sha256, False
     if file.size <= MOST_TEXT_BYTES:
-        data = source.read_bytes()
+        data = disk.read(source, most=MOST_TEXT_BYTES)
         program = data.startswith(b"#!")
         if b"\0" not in data:
             sha256_lf = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()

@@ -6,7 +6,6 @@ Everything is written beside its target first. Then it takes its place by rename
 import hashlib
 import os
 import secrets
-import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
+from upskill import disk
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import (
     CARD_FILE,
@@ -29,9 +29,9 @@ from upskill.core.nouns.skill import (
     shared_path_problem,
 )
 from upskill.core.nouns.text import count, on_one_line
-from upskill.core.skills.skill_files import MOST_PROBLEMS, find_files, open_plain, read_plain
+from upskill.core.skills.skill_files import MOST_PROBLEMS, find_files
 from upskill.core.skills.skills import read_skill
-from upskill.errors import EngineError, SkillInvalid, UsageError
+from upskill.errors import SkillInvalid, UsageError
 from upskill.lint.lint_skill import lint
 from upskill.lint.search import search_skill
 from upskill.share.card import card_text
@@ -121,8 +121,7 @@ def _contents(root: Path, skill: Skill) -> dict[str, NewFile]:
     contents: dict[str, NewFile] = {}
     for file in skill.files:
         try:
-            with sources[file.path].open("rb") as opened:
-                data = opened.read(file.size + 1)
+            data = disk.read(sources[file.path], most=file.size)
         except (KeyError, OSError):
             data = b""
         if hashlib.sha256(data).hexdigest() != file.sha256:
@@ -137,11 +136,14 @@ def _evidence_files(root: Path) -> dict[str, NewFile]:
     """The evidence beside a skill and its signature."""
     found: dict[str, NewFile] = {}
     for name in sorted(EVIDENCE_FILES):
-        path = root / name
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise SkillInvalid(on_one_line(f"{path}: is not an ordinary file"), hint="remove it")
-        with suppress(FileNotFoundError):
-            found[name] = NewFile(read_plain(path, most=MOST_EVIDENCE_BYTES))
+        try:
+            found[name] = NewFile(disk.read(root / name, most=MOST_EVIDENCE_BYTES))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise SkillInvalid(
+                on_one_line(f"{root / name}: cannot be read ({error.strerror})"), hint="remove it"
+            ) from None
     return {name: found[name] for name in (EVIDENCE_FILE, SIGNATURE_FILE) if name in found}
 
 
@@ -161,9 +163,7 @@ def findings_in(shared: SharedSkill, evidence: Mapping[str, NewFile]) -> tuple[F
 
 def require_no_twin(folder: Path) -> None:
     """Raise where a folder beside it differs only by case: not every file system has room for both."""
-    if not folder.parent.is_dir():
-        return
-    for other in (one.name for one in folder.parent.iterdir()):
+    for other in (one.name for one in disk.listed(folder.parent)):
         if other != folder.name and other.casefold() == folder.name.casefold():
             raise UsageError(on_one_line(f"{folder}: {other} is there, and differs only by case"), hint="rename it")
 
@@ -193,29 +193,32 @@ def named_changes(changed: Sequence[str]) -> list[str]:
 
 def _walk(folder: Path) -> Iterator[tuple[str, str | None]]:
     """Every file with its SHA-256; a link, and whatever else is no file, with `None`. Stops at too many."""
-    entries = 0
-    for where, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in LEFT_BY_PROGRAMS)
-        for name in sorted((*folders, *names)):
-            path = Path(where, name)
+    entries, waiting = 0, [folder]
+    while waiting:
+        inner = waiting.pop()
+        try:
+            paths = disk.listed(inner)
+        except OSError:
+            yield inner.relative_to(folder).as_posix(), None
+            continue
+        for path in paths:
             inside = path.relative_to(folder).as_posix()
             entries += 1
             if entries > 2 * MOST_SHARED_FILES:
                 yield inside, None
                 return
-            if path.is_symlink():
-                yield inside, None
-            elif name in names and name not in LEFT_BY_PROGRAMS:
+            if path.name in LEFT_BY_PROGRAMS and not path.is_symlink():
+                continue
+            if disk.is_folder(path):
+                waiting.append(path)
+            else:
                 yield inside, _sha256(path)
 
 
 def _sha256(path: Path) -> str | None:
     try:
-        with os.fdopen(open_plain(path), "rb") as file:
-            if os.fstat(file.fileno()).st_size > MOST_SHARED_BYTES:
-                return ""
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, EngineError):
+        return hashlib.sha256(disk.beginning(path, MOST_SHARED_BYTES + 1)).hexdigest()
+    except OSError:
         return None
 
 
@@ -248,8 +251,7 @@ class FolderChanges:
                 _remove(change.beside)
         if not self._applied:
             for folder in reversed(self.made):
-                with suppress(OSError):
-                    folder.rmdir()
+                disk.remove_empty(folder)
 
     def make_folders(self, folder: Path) -> tuple[Path, ...]:
         """Make a folder and those above it where they are missing; returns the new ones, the outermost first."""
@@ -290,9 +292,9 @@ class FolderChanges:
             for change in self._staged:
                 done.append((change, os.path.lexists(change.target)))
                 if done[-1][1]:
-                    change.target.rename(change.aside)
+                    disk.move(change.target, change.aside)
                 if change.beside is not None:
-                    change.beside.rename(change.target)
+                    disk.move(change.beside, change.target)
             self._applied = True
         finally:
             try:
@@ -319,9 +321,9 @@ def why_not(error: OSError) -> str:
 def _take_back(change: _Change, *, was_there: bool) -> None:
     is_new = not was_there or os.path.lexists(change.aside)
     if change.beside is not None and is_new and not os.path.lexists(change.beside) and os.path.lexists(change.target):
-        change.target.rename(change.beside)  # removed with what else was staged
+        disk.move(change.target, change.beside)  # removed with what else was staged
     if os.path.lexists(change.aside):
-        change.aside.rename(change.target)
+        disk.move(change.aside, change.target)
 
 
 def _hidden(target: Path, end: str) -> Path:
@@ -329,17 +331,12 @@ def _hidden(target: Path, end: str) -> Path:
 
 
 def _write(path: Path, file: NewFile) -> None:
-    mode = 0o777 if file.executable else 0o666
-    new = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-    with os.fdopen(new, "wb") as opened:
-        opened.write(file.data)
-        opened.flush()
-        os.fsync(opened.fileno())
+    disk.write_new(path, file.data, mode=0o777 if file.executable else 0o666)
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
+    if disk.is_folder(path):
+        disk.remove_folder(path)
     else:
         with suppress(OSError):
-            path.unlink(missing_ok=True)
+            disk.remove(path)

@@ -16,17 +16,19 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from upskill import __version__
-from upskill.core import statistics
 from upskill.core.cases.files import read_skill_cases
 from upskill.core.nouns import StudentReport, Verdict, digest_of
+from upskill.core.nouns.evaluation import BrokenCase
 from upskill.core.nouns.look import CUT_SHORT, Look
-from upskill.core.nouns.skill import RUN_FILE, TEACHING_FILE
+from upskill.core.nouns.skill import CASE_FILES, RUN_FILE, TEACHING_FILE
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.runs.records import HELD_OUT, RunRecord, read_run
 from upskill.core.runs.run_folders import name_of_run
 from upskill.core.runs.run_summaries import runs_in, summarise_run
 from upskill.core.skills.skills import read_skill
+from upskill.core.statistics.pairs import CaseTally
+from upskill.core.statistics.verdict import broken_words
 from upskill.errors import EXIT_NOT_SHOWN, UpskillError, UsageError
 from upskill.evaluation.replay import Contradiction, recompute
 from upskill.redaction import redactor_from
@@ -42,6 +44,8 @@ from upskill.share.evidence import (
 
 _MEASURED = ("with_skill", "offered")
 _CUSTOM = "openai-api/endpoint/"
+_SHORT = 12
+"""Characters of a digest that name a case."""
 _REPORT = TypeAdapter(StudentReport)
 
 
@@ -68,7 +72,7 @@ def gather(skill: Path, *, runs_dir: Path, ledger: Path | None) -> GatheredEvide
     other ones are counted. Without such a run the evidence has no results.
     """
     found = read_skill(skill)
-    book = None if ledger is None else LookLedger(ledger, contradiction=statistics.contradiction)
+    book = None if ledger is None else LookLedger(ledger)
     looks = () if book is None else book.read()
     reader = _Reader(digest=found.digest, looks=looks, uses=_uses(skill))
     for folder in _evaluations(runs_dir):
@@ -167,7 +171,9 @@ class _Reader:
         from_generate = name_of_run(folder) != folder.resolve().name
         uses, terms = Counter(self.uses[case] for case in cases if case in self.uses), record.looks.get(student.name)
         return EvidenceResult(
-            report=public_report(report, harness=record.harness),
+            report=public_report(
+                report, harness=record.harness, digests={case.id: case.digest for case in record.cases}
+            ),
             own_server=student.endpoint is not None or student.model.startswith(_CUSTOM),
             agent=_text_in(record.agent, "version"),
             others=None if others is None else len(others.skills),
@@ -181,7 +187,7 @@ class _Reader:
             look=None if terms is None else 1 + len(report.looks),
             level=None if terms is None else terms.level,
             cases=cases,
-            own_cases=from_generate or _is_below(record.case_source, record.skill_source),
+            own_cases=from_generate or _is_own(record.case_source, record.skill_source),
             uses={"held-out": len(cases)} if from_generate else dict(sorted(uses.items())),
             judge=None if record.judge is None else _public(record.judge.partition(" at ")[0]),
             sandbox=_text_in(record.sandbox, "backend"),
@@ -201,7 +207,7 @@ class _Reader:
             )
             for look in self.looks
             if look.version == self.digest
-            and not look.claims_nothing
+            and look.verdict is not None
             and (look.run.rpartition("/")[2], look.student) not in self.seen
         )
 
@@ -241,11 +247,12 @@ def _comparison(one: EvidenceResult) -> tuple[object, ...]:
     )
 
 
-def public_report(report: StudentReport, *, harness: str) -> StudentReport:
-    """A report that anybody may read: no address, price or cost, no name of another skill, figures to six digits."""
+def public_report(report: StudentReport, *, harness: str, digests: Mapping[str, str]) -> StudentReport:
+    """A report that anybody may read: no address, price or cost, no name of another skill, figures to six digits; cases
+    by the beginning of their digest (`digests` by id)."""
     student, loads = report.student, report.loads
     shown = replace(
-        report,
+        _with_digests(report, digests),
         student=replace(
             student, name=_public_name(student.name), model=_public_name(student.model), endpoint=None, price=None
         ),
@@ -257,6 +264,29 @@ def public_report(report: StudentReport, *, harness: str) -> StudentReport:
         looks=tuple(replace(look, run=Path(look.run).name) for look in report.looks),
     )
     return _REPORT.validate_python(_public_value(_REPORT.dump_python(shown)))
+
+
+def _with_digests(report: StudentReport, digests: Mapping[str, str]) -> StudentReport:
+    broken = tuple(replace(one, case_id=digests.get(one.case_id, "")[:_SHORT]) for one in report.broken)
+    sentence = report.sentence
+    if broken:
+        sentence = _broken_words(report, broken) + sentence.removeprefix(_broken_words(report, report.broken))
+    return replace(
+        report,
+        broken=broken,
+        suspected=tuple(digests.get(case_id, "")[:_SHORT] for case_id in report.suspected),
+        unguarded=tuple(digests.get(case_id, "")[:_SHORT] for case_id in report.unguarded),
+        sentence=sentence,
+    )
+
+
+def _broken_words(report: StudentReport, broken: Sequence[BrokenCase]) -> str:
+    """How the sentence of a report with broken cases begins."""
+    tallies = [
+        CaseTally(case_id=one.case_id, pairs=one.answers, passed=one.passed, passed_against=one.passed_before)
+        for one in broken
+    ]
+    return broken_words(tallies, cases=report.lifts[0].cases) if report.lifts else ""
 
 
 def _public_value(value: object) -> object:
@@ -287,8 +317,9 @@ def _text_in(record: Mapping[str, Any] | None, key: str) -> str | None:
     return _public(found) if isinstance(found, str) else None
 
 
-def _is_below(path: str, folder: str) -> bool:
-    return PurePosixPath(os.path.normpath(path)).is_relative_to(os.path.normpath(folder))
+def _is_own(path: str, folder: str) -> bool:
+    """Whether these are the cases that travel with a skill."""
+    return os.path.normpath(path) in {os.path.normpath(f"{folder}/{file}") for file in CASE_FILES}
 
 
 def require_results(evidence: Evidence, *, skill: Path, runs_dir: Path) -> None:

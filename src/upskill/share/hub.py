@@ -1,23 +1,22 @@
 """Publishes skills to the Hugging Face Hub, as one dataset: skills, evidence, a card and the results as Parquet.
 
 What is uploaded is a list of files that is made here, never a folder that is walked: cases, answers and runs are in it
-only where they are named. The Hub's library is an extra; it alone knows the token and sends it.
+only where they are named.
 """
 
-import hashlib
 import io
 import json
 import os
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from upskill import disk
 from upskill.core.cases.files import cases_as_json, read_skill_cases
-from upskill.core.hub import SECONDS, explaining, library
+from upskill.core.hub import Repository, explaining
 from upskill.core.nouns.skill import MOST_SHARED_BYTES, RUN_FILE
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.runs.records import TRIALS_FILE
@@ -38,9 +37,6 @@ from upskill.share.publish import (
     require_apart,
     with_list,
 )
-
-if TYPE_CHECKING:
-    from huggingface_hub.hf_api import RepoFile
 
 RESULTS_FILE = "results.parquet"
 Named = Literal["cases", "answers", "runs"]
@@ -226,7 +222,7 @@ def _require_no_secret(files: Mapping[str, NewFile]) -> None:
 def write_hub_folder(plan: HubPlan, to: Path) -> None:
     """Write what would be uploaded to a folder that is new or empty: everything, or nothing."""
     real = to.resolve()
-    if os.path.lexists(real) and not (real.is_dir() and not any(real.iterdir())):
+    if os.path.lexists(real) and (disk.listed(real) or not disk.is_folder(real)):
         raise UsageError(on_one_line(f"{to}: is there already"), hint="name another folder with --to, or remove it")
     try:
         with FolderChanges() as changes:
@@ -239,59 +235,45 @@ def write_hub_folder(plan: HubPlan, to: Path) -> None:
 
 def _compared(plan: HubPlan, tables: str) -> HubPlan:
     """The same plan for the dataset that is there. In its card only the tables are replaced."""
-    hub = library()
-    if hub.get_token() is None:
-        raise UsageError(f"{plan.address}: the Hub needs a token", hint="`hf auth login`, with a token that may write")
-    api, where = hub.HfApi(), {"repo_id": plan.repository, "repo_type": "dataset"}
+    repository = _repository(plan)
+    repository.require_token()
     with explaining(plan.address, kept="nothing was published"):
-        try:
-            info = api.repo_info(timeout=SECONDS, **where)
-        except hub.errors.RepositoryNotFoundError:
+        commit = repository.commit_if_any()
+        if commit is None:
             return plan
-        entries = api.list_repo_tree(recursive=True, revision=info.sha, **where)
-        there: dict[str, RepoFile] = {one.path: one for one in entries if isinstance(one, hub.hf_api.RepoFile)}
+        there = {one.path: one for one in repository.listing(commit.hash) if one.type == "file"}
         ours = {path for path in there if path.partition("/")[0] in _OURS}
         card: str | None = plan.files[README_FILE].data.decode()
         if ours:
-            file = (
-                hub.hf_hub_download(filename=README_FILE, revision=info.sha, **where) if README_FILE in ours else None
-            )
-            card = None if file is None else with_list(Path(file).read_bytes().decode("utf-8", "replace"), tables)
+            file = repository.fetch(there[README_FILE], commit.hash) if README_FILE in ours else None
+            card = None if file is None else with_list(disk.read_text(file), tables)
     others = {path.split("/")[1] for path in ours if path.startswith("skills/")} - {one.name for one in plan.skills}
-    if card is None or others or (plan.private and not info.private):
+    if card is None or others or (plan.private and not commit.is_private):
         why = "holds what upskill did not publish" if card is None else "is public"
         why = f"holds other skills, too: {', '.join(sorted(others))}" if card and others else why
         hint = "name every skill that it is to hold, or another dataset"
         raise UsageError(on_one_line(f"{plan.address}: {why}"), hint=hint)
     files = {**plan.files, README_FILE: NewFile(card.encode())}
     actions: dict[str, Action] = {
-        path: "write" if path not in there else "keep" if _is_same(there[path], file.data) else "replace"
+        path: "write" if path not in there else "keep" if there[path].fits(io.BytesIO(file.data)) else "replace"
         for path, file in files.items()
     }
-    removed, private = tuple(sorted(ours - files.keys())), bool(info.private)
-    return replace(plan, files=files, actions=actions, removed=removed, private=private, commit=info.sha)
+    removed, private = tuple(sorted(ours - files.keys())), commit.is_private
+    return replace(plan, files=files, actions=actions, removed=removed, private=private, commit=commit.hash)
 
 
-def _is_same(there: "RepoFile", data: bytes) -> bool:
-    if there.lfs is not None:
-        return there.lfs.sha256 == hashlib.sha256(data).hexdigest()
-    return there.blob_id == hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
+def _repository(plan: HubPlan) -> Repository:
+    return Repository(plan.repository, "dataset", shown=plan.address)
 
 
 def publish_to_hub(plan: HubPlan) -> str:
     """Upload in one commit, and return its hash. Raises where somebody changed the dataset since it was planned."""
-    hub, where = library(), {"repo_id": plan.repository, "repo_type": "dataset"}
     changed = sorted(path for path, action in plan.actions.items() if action != "keep")
-    operations = [
-        *(hub.CommitOperationAdd(path_in_repo=path, path_or_fileobj=plan.files[path].data) for path in changed),
-        *(hub.CommitOperationDelete(path_in_repo=path, is_folder=False) for path in plan.removed),
-    ]
-    message = f"Publish {', '.join(one.name for one in plan.skills)}"
-    with explaining(plan.address, kept="what arrived is not sent again"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if plan.commit is None:
-            hub.HfApi().create_repo(private=plan.private, **where)
-        made = hub.HfApi().create_commit(
-            operations=operations, commit_message=message, parent_commit=plan.commit, **where
+    with explaining(plan.address, kept="what arrived is not sent again"):
+        return _repository(plan).change(
+            parent=plan.commit,
+            private=plan.private,
+            written={path: plan.files[path].data for path in changed},
+            removed=plan.removed,
+            message=f"Publish {', '.join(one.name for one in plan.skills)}",
         )
-    return str(made.oid)

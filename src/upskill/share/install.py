@@ -8,14 +8,13 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from upskill import __version__
+from upskill import __version__, disk
 from upskill.core.hub import pinned
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import INSTALL_RECORD, Skill, is_skill_name
@@ -342,7 +341,7 @@ def _hashes(files: Mapping[str, NewFile]) -> dict[str, str]:
 
 def _made_before(skills_folder: Path) -> list[int]:
     """How many folders were made for other copies here: whichever copy is removed last removes them."""
-    found = [_read_record(one) for one in sorted(skills_folder.iterdir()) if one.is_dir()]
+    found = [_read_record(one) for one in disk.folders(skills_folder)]
     return [record.folders_made for record in found if record is not None]
 
 
@@ -387,8 +386,7 @@ def undo(copies: Mapping[Copy, InstallRecord], *, scope: Scope) -> None:
         for folder in copy.real.parents[: record.folders_made]:
             if folder in kept:
                 break
-            with suppress(OSError):  # not empty: somebody else uses it
-                folder.rmdir()
+            disk.remove_empty(folder)  # not empty: somebody else uses it
 
 
 def _name_of(skill: Path) -> str:

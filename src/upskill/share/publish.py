@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from upskill import disk
 from upskill.core.foreign_json import parse_json
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.finding import Finding, FindingsRefused
 from upskill.core.nouns.skill import CARD_FILE, EVIDENCE_FILE, EVIDENCE_FILES, SIGNATURE_FILE, is_skill_name
 from upskill.core.nouns.text import count, on_one_line, whole_characters
-from upskill.core.skills.skill_files import read_plain
 from upskill.core.skills.skills import find_skills, read_skill
 from upskill.errors import EXIT_NOT_SHOWN, EngineError, SkillInvalid, UpskillError, UsageError
 from upskill.redaction import redactor_from
@@ -316,8 +316,7 @@ def _there(folder: Path) -> tuple[Action, dict[str, bytes]]:
             problems=named_changes(changed),
             hint="make the change in the skill itself, then move this folder away and publish again",
         )
-    paths = [path for path in folder.rglob("*") if path.is_file()]
-    return "replace", {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    return "replace", {path.relative_to(folder).as_posix(): disk.read(path) for path in disk.below(folder)}
 
 
 def _marketplace(
@@ -472,12 +471,12 @@ def _marketplace_problem(value: Json) -> str | None:
 
 def _read_plain_file(path: Path) -> bytes | None:
     """The bytes of a file; `None` where there is none. Raises `UsageError` where it is not an ordinary file."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise UsageError(on_one_line(f"{path}: is not an ordinary file"), hint="move it away")
     try:
-        return read_plain(path, most=MOST_FILE_BYTES)
+        return disk.read(path, most=MOST_FILE_BYTES)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise UsageError(on_one_line(f"{path}: cannot be read ({error.strerror})"), hint="move it away") from None
 
 
 def _marketplace_bytes(value: Mapping[str, Any], *, before: bytes | None) -> bytes:

@@ -88,8 +88,8 @@ class EvidenceState:
     notes: tuple[str, ...] = ()
 
     @property
-    def verified(self) -> bool:
-        """Whether everything still holds, as far as it could be compared."""
+    def holds(self) -> bool:
+        """Whether every result still holds, as far as it could be compared, and the card is as it was written."""
         held = all(state.holds for state in self.results) and (bool(self.results) or self.files.same_files)
         return held and self.card != "edited"
 
@@ -183,9 +183,9 @@ def _card_state(folder: Path, evidence: Evidence) -> CardState:
     card = read_card(folder)
     if card is None:
         return "missing"
-    if evidence.card_format != CARD_FORMAT:
-        return "other format"
-    return "same" if card == card_text(evidence) else "edited"
+    if card == card_text(evidence):
+        return "same"
+    return "edited" if evidence.card_format == CARD_FORMAT else "other format"
 
 
 def _own_cases(folder: Path, notes: list[str]) -> tuple[Case, ...] | None:
@@ -221,13 +221,14 @@ def _answer(state: EvidenceState) -> str:
     if not of:
         same = "the files are those" if state.files.same_files else "the files are not those"
         return f"this version was not measured; {same} that the evidence names"
-    if state.verified:
-        return f"verified: {'the result still holds' if of == 1 else f'all {of} results still hold'}"
+    if state.holds:
+        same = "unchanged: " if state.files.same_files else ""
+        return f"{same}{'the result still holds' if of == 1 else f'all {of} results still hold'}"
     if held == of:
-        return f"not verified: the card was edited; the {'result still holds' if of == 1 else 'results still hold'}"
+        return f"changed: the card was edited; the {'result still holds' if of == 1 else 'results still hold'}"
     if of == 1:
-        return "not verified: the result no longer holds"
-    return f"not verified: {held} of {of} results still {'holds' if held == 1 else 'hold'}"
+        return "changed: the result no longer holds"
+    return f"changed: {held} of {of} results still {'holds' if held == 1 else 'hold'}"
 
 
 def _file_lines(files: FileChanges) -> Iterator[str]:
@@ -306,7 +307,7 @@ def verification_json(state: EvidenceState) -> dict[str, Json]:
         "schema": VERIFY_SCHEMA,
         "skill": state.evidence.skill.name,
         "digest": state.evidence.skill.digest,
-        "verified": state.verified,
+        "holds": state.holds,
         "files": {
             name: list(paths) if isinstance(paths, tuple) else paths for name, paths in asdict(state.files).items()
         },

@@ -8,6 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from upskill.core.models import MeteredClient
@@ -15,7 +16,7 @@ from upskill.core.nouns import Skill
 from upskill.core.progress import CountedAnswers, Progress
 from upskill.core.runs.run_folders import RunFolder
 from upskill.core.statistics import FEWEST_CASES, Level
-from upskill.core.statistics.intervals import difference_like_these, unit_of
+from upskill.core.statistics.intervals import difference_on_new_cases, unit_of
 from upskill.core.trials.measure import stored_trials
 from upskill.evaluation.evaluate import ask_with_skill
 from upskill.evaluation.prepare import PreparedEvaluation
@@ -25,6 +26,8 @@ MARGIN = 0.10
 ROUNDS = 6
 STORED_ROUNDS = 5
 """Answers of the full text that are taken from the store for each case, where it has them."""
+_LOOKS = 5
+"""The looks after half rounds resemble each other: together they are worth as many."""
 ERROR = 0.05
 """One-sided, all looks together: each look asks for a t of about 2.3."""
 Passes = dict[str, list[bool]]
@@ -72,8 +75,10 @@ def prove(
     counted = CountedAnswers(progress, 2 * ROUNDS * len(plan.cases), what=f"proving with {short_name(student.name)}")
     stored: list[tuple[str, int]] = []
     if part.experiment.served[student.name].is_known:
-        wide = replace(part.experiment, plan=replace(plan, repeats=STORED_ROUNDS, design="fixed", turn_cap=None))
-        stored = [(trial.case_id, trial.repeat) for trial in stored_trials(wide, part.settings, student)]
+        wide = replace(part.experiment, plan=replace(plan, repeats=STORED_ROUNDS, design="fixed"))
+        since = datetime.now(UTC) - timedelta(days=part.settings.store_days)
+        known = stored_trials(wide, part.settings, student, newest_after=since)
+        stored = [(trial.case_id, trial.repeat) for trial in known]
     else:
         # A model that changed behind its name would look like a text that lost something.
         part = replace(part, settings=replace(part.settings, store=False))
@@ -123,8 +128,9 @@ def judge_proof(
     if len(units) < FEWEST_CASES:
         return None
     answers = sum(len(slim[case_id]) for case_id in both)
-    level = Level(error=ERROR / (1 + earlier), looks=2 * ROUNDS)
-    mean, lies = difference_like_these([sum(some) / len(some) for some in units.values()], answers=answers, level=level)
+    level = Level(error=ERROR / (1 + earlier), looks=_LOOKS)
+    rates = [sum(some) / len(some) for some in units.values()]
+    mean, lies = difference_on_new_cases(rates, answers=answers, level=level)
     better, worse = lies.low > -MARGIN, lies.high < -MARGIN
     return Proof(
         model=model,

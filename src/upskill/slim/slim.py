@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from shlex import quote
 from typing import Any, Literal
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.foreign_json import read_json
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Case, Purchase, Skill, digest_of, estimate_tokens, harness_info
+from upskill.core.nouns.look import case_key
 from upskill.core.nouns.skill import SKILL_FILE, SLIM_FILE
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, CountedAnswers, PricedPlan, Progress
@@ -32,7 +32,7 @@ from upskill.core.skills.skills import read_skill
 from upskill.core.statistics import FEWEST_CASES
 from upskill.core.statistics.intervals import mean_half, unit_of
 from upskill.errors import EngineError, UpskillError, UsageError
-from upskill.evaluation.cases import find_cases, practice_cases, without_copies, without_practised
+from upskill.evaluation.cases import find_cases, practice_cases, typed_cases, without_copies, without_practised
 from upskill.evaluation.estimate import Estimate, client_for, estimate_plan, purchase_since
 from upskill.evaluation.evaluate import ask_with_skill, relative, versions
 from upskill.evaluation.order import EvaluationOrder
@@ -205,7 +205,7 @@ def prepare_slim(
 ) -> PreparedSlim:
     """Read, check and price. Raises, with what to do, if no call could succeed or nothing could be proven."""
     skill = read_skill(order.skill)
-    text = order.file.read_bytes().decode("utf-8")
+    text = disk.read(order.file).decode("utf-8")
     found = FENCE.match(text.removeprefix("\ufeff"))
     assert found is not None  # `read_skill` has read it
     head = text[: found.end() + text.startswith("\ufeff")]
@@ -219,7 +219,7 @@ def prepare_slim(
     if case_file is None:
         raise UsageError(f"{skill.name}: there are no cases", hint="name a case file with -t FILE")
     _require_enough(case_file.cases, order, case_file.path)
-    practice = practice_cases(case_file.cases)
+    practice = practice_cases(case_file.cases, typed=typed_cases(order.skill, order.case_file))
     proving = without_practised(tuple(case for case in case_file.cases if case.use == "held-out"))
     once = without_copies((*practice.cases, *proving.cases))  # a copy of a practice case proves nothing
     harness = choose_harness(settings.values.harness, once.cases)
@@ -245,7 +245,7 @@ def prepare_slim(
     practised, held_out = ([_with_cases(one, use) for one in prepared] for use in ("learn", "held-out"))
     cases = [one.experiment.plan.cases for one in (practised[0], held_out[0])]
     _require_enough((*cases[0], *cases[1]), order, case_file.path)
-    earlier = _proven_before(settings, skill, _held_out_digest(cases[1]))
+    earlier = _proven_before(settings, skill, _held_out_keys(cases[1]))
     proofs = f"{count(earlier, 'earlier proof')} on these held-out cases: this one asks for more, and losses add up"
     notes = [*practice.notes, *proving.notes, *once.notes, *prepared[0].notes, *([proofs] if earlier else ())]
     prices = [_priced(one, MOST_CALLS) for one in practised]
@@ -274,9 +274,11 @@ def _require_enough(cases: Sequence[Case], order: SlimOrder, path: Path) -> None
         if number > 0
     ]
     if missing:
+        split = f"then split all once: `upskill cases split {typed_cases(order.skill, order.case_file)} --practice 1/2`"
+        use = 'each with its side: "use": "learn" for practice, "use": "held-out"' if practice or held_out else split
         raise UsageError(
             f"{path}: has {practice} practice and {held_out} held-out cases; slim needs {' and '.join(missing)}",
-            hint=f"write them, then split all once: `upskill cases split {quote(str(order.skill))} --practice 1/2`",
+            hint=f"write them there, {use}",
         )
 
 
@@ -287,14 +289,14 @@ def _with_cases(prepared: PreparedEvaluation, use: str) -> PreparedEvaluation:
     return replace(prepared, experiment=replace(experiment, plan=replace(experiment.plan, cases=cases)))
 
 
-def _held_out_digest(cases: Sequence[Case]) -> str:
-    return digest_of(sorted(case.digest for case in cases))
+def _held_out_keys(cases: Sequence[Case]) -> list[str]:
+    return sorted(map(case_key, cases))
 
 
 def _priced(prepared: PreparedEvaluation, rounds: int) -> Estimate:
     """At most so many answers for each case; about half of them are usual."""
     experiment = prepared.experiment
-    plan = replace(experiment.plan, repeats=rounds, design="sequential", turn_cap=None)
+    plan = replace(experiment.plan, repeats=rounds, design="two looks")
     return estimate_plan(plan, experiment.requests, trial_limits=experiment.trial_limits, judge=experiment.judge)
 
 
@@ -308,14 +310,15 @@ def _records(settings: ResolvedSettings, skill: Skill) -> Iterator[tuple[Path, d
                 yield folder, record
 
 
-def _proven_before(settings: ResolvedSettings, skill: Skill, held_out: str) -> int:
-    """How many earlier slimmings were put to the test on these held-out cases, whatever the text was."""
+def _proven_before(settings: ResolvedSettings, skill: Skill, held_out: Sequence[str]) -> int:
+    """How many earlier slimmings were put to the test on one of these held-out cases, whatever the text was."""
     proven = 0
     for _, record in _records(settings, skill):
         # One that was killed before it said that it is finished may have replaced the skill.
         ended = record.get("status") == "finished" or record.get("skill_digest") != skill.digest
         results = record.get("results")
-        if ended and record.get("held_out") == held_out and isinstance(results, dict):
+        shared = not set(held_out).isdisjoint(record.get("held_out") or ())
+        if ended and shared and isinstance(results, dict):
             proven += any(text.get("proofs") for text in results.get("texts", ()))
     return proven
 
@@ -363,10 +366,10 @@ def slim(
 def _replace(prepared: PreparedSlim, text: str) -> str | None:
     """Put the slim text in place of the full one: the new digest; `None` where somebody changed it meanwhile."""
     file = prepared.order.file
-    if file.read_bytes() != prepared.text(prepared.everything).encode("utf-8"):
+    if disk.read(file) != prepared.text(prepared.everything).encode("utf-8"):
         return None
     try:
-        write_atomically(file, text, mode=file.stat().st_mode & 0o777)
+        disk.write(file, text, mode=file.stat().st_mode & 0o777)
     except OSError as error:
         raise EngineError(f"{file}: cannot be written ({error.strerror})") from None
     return read_skill(prepared.order.skill).digest
@@ -394,7 +397,7 @@ def _open_run(prepared: PreparedSlim, settings: ResolvedSettings, progress: Prog
         "skill_digest": prepared.skill.digest,
         "skill_source": relative(prepared.order.skill, folder),
         "case_source": relative(prepared.practice[0].case_file, folder),
-        "held_out": _held_out_digest(prepared.cases[1]),
+        "held_out": _held_out_keys(prepared.cases[1]),
         "models": list(prepared.models),
         "settings": {name: asdict(one) for name, one in settings_record(settings).items()},
     }

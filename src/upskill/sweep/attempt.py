@@ -5,7 +5,6 @@ What earlier attempts bought is not bought again; what this one buys is kept whi
 
 import json
 import secrets
-import shutil
 import socket
 import tempfile
 import threading
@@ -18,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from upskill import disk
 from upskill.core.models import MeteredClient
 from upskill.core.nouns import Evaluation, PlannedTrial, Scored, StudentReport, Trial
 from upskill.core.nouns.look import CUT_SHORT
@@ -35,7 +35,7 @@ from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.evaluation.cases import Half
 from upskill.evaluation.estimate import client_for
 from upskill.evaluation.evaluate import first_record, run_evaluation
-from upskill.evaluation.looks import earlier_looks, look_notes
+from upskill.evaluation.looks import look_notes, looks_of
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.report.json_report import evaluation_json
@@ -54,7 +54,7 @@ from upskill.sweep.values import (
 
 if TYPE_CHECKING:
     from upskill.core.models import MeteredClient
-    from upskill.core.statistics import Decision, DroppedPair, Pair
+    from upskill.core.statistics import DroppedPair, Pair
 
 
 _ROUNDING = 1e-6
@@ -139,8 +139,8 @@ class _Attempt:
         prepared = prepare(order, settings.values, progress=progress)
         self._require_planned(prepared)
         families = {case.id: case.family for case in prepared.experiment.plan.cases}
-        earlier = earlier_looks(prepared, settings.values) if self._job.confirms is None else None
-        terms = {} if earlier is None else earlier.terms()
+        looks = looks_of(prepared, settings.values) if self._job.confirms is None else None
+        terms = {} if looks is None else looks.terms()
         with run.trials.open() as log:
             for trial in asked_for(as_one_run(self._kept_trials()), prepared.experiment):
                 log.append(trial)
@@ -151,9 +151,9 @@ class _Attempt:
                 prepared,
                 settings.values,
                 run,
-                replace(first_record(prepared, settings, run), looks=terms),
+                replace(first_record(prepared, settings, run), looks={} if looks is None else looks.opened(run.path)),
                 client=self._client,
-                ledger=None if earlier is None else earlier.ledger,
+                looks=looks,
                 resumed=True,
                 progress=progress,
             )
@@ -256,7 +256,7 @@ class _Attempt:
     def _keep_run(self, run: Path, *, failed: bool) -> None:
         names = [RUN_FILE, TRIALS_FILE, SKILL_COPY]
         if self._plan.logs == "all" or (self._plan.logs == "failures" and failed):
-            names += [f"logs/{path.name}" for path in sorted((run / "logs").iterdir()) if path.is_file()]
+            names += [f"logs/{path.name}" for path in disk.plain_files(run / "logs")]
         files = {name: run / name for name in names}
         self._folder.keep_run(self._job.id, self._name, {name: path for name, path in files.items() if path.exists()})
 
@@ -270,7 +270,7 @@ class _Attempt:
         try:
             yield scratch
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            disk.remove_folder(scratch)
 
 
 class _Looks:
@@ -280,17 +280,19 @@ class _Looks:
         self.path = path
         lines = [json.dumps(look, ensure_ascii=True) + "\n" for look in earlier]
         try:
-            path.write_text("".join(lines), encoding="ascii")
+            disk.write(path, "".join(lines))
         except OSError as error:
             raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
         self._known = path.stat().st_size
 
     def new(self, *, run: str) -> Iterator[Mapping[str, Any]]:
-        """The looks that came since, as those of this run."""
-        with self.path.open("rb") as file:
+        """The looks that were closed since, as those of this run."""
+        with disk.opened(self.path) as file:
             file.seek(self._known)
             for line in file:
-                yield {**json.loads(line), "run": run}
+                look = json.loads(line)
+                if look["ended_at"] is not None:
+                    yield {**look, "run": run}
 
 
 def _why_no_result(evaluation: Evaluation) -> str | None:
@@ -417,7 +419,7 @@ class AttemptProgress(RunProgress):
             raise self._failed  # whatever is bought now would be lost
         self._woken.set()
 
-    def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, decision: "Decision | None") -> None:
+    def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, over: bool) -> None:
         self._fed.add((student, pair.case_id, pair.repeat))
 
     @property
@@ -447,7 +449,7 @@ class AttemptProgress(RunProgress):
                 return
 
     def _keep_new_lines(self) -> None:
-        with self._log.open("rb") as file:
+        with disk.opened(self._log) as file:
             file.seek(self._offset)
             lines = file.read()
         lines = lines[: lines.rfind(b"\n") + 1]

@@ -285,7 +285,7 @@ def _paid(left: Sequence[PlannedJob], caps: Caps, charged: Amount, *, hours: flo
             _counted("max_calls", f"{caps.max_calls:,} calls", room, calls, [float(one.calls) for one in worst])
         )
     if caps.max_total_tokens is not None:
-        # What is expected of a long prompt is not kept: half of the worst case, as a sequential design takes.
+        # What is expected of a long prompt is not kept: half of the worst case, about as two looks take.
         tokens = [(job.tokens_at_most or 0) / 2 for job in left]
         room = caps.max_total_tokens - charged.tokens
         most = [float(one.tokens) for one in worst]

@@ -246,17 +246,21 @@ def status(place: str, as_json: bool) -> int:
 def report(place: str, out: Path | None, as_json: bool) -> int:
     """Show what the sweep at PLACE found so far: skills by models, with intervals.
 
-    Writes report.html, report.md, table.csv, answers.csv.gz, alerts.json and history.jsonl. Recomputes every lift from
-    its answers and exits with 3 if one differs.
+    Writes report.html, report.md, table.csv, answers.csv.gz, junit.xml, alerts.json and history.jsonl. Recomputes every
+    lift from its answers and exits with 3 if one differs.
     """
     from upskill.sweep.report import report_sweep
-    from upskill.sweep.table import show_sweep, table_json
+    from upskill.sweep.table import MOST_ROWS, chosen, show_sweep, table_json
 
     found = report_sweep(place, out=out)
     if as_json:
         print_json(table_json(found.table, problems=found.problems, folder=found.folder))
     else:
         show_sweep(found.table, console(), folder=found.folder)
+        worst = next((row for row in chosen(found.table.rows, MOST_ROWS) if row.answers), None)
+        if worst is not None and Path(place).is_dir():
+            read = f"upskill report {quote(f'{place}/{worst.answers}')} --open"
+            print_lines(f"next, read answers of {worst.skill} on {worst.model}: {read}", err=True, wrap=False)
     for problem in found.problems:
         print_lines(f"error: {problem}", err=True)
     return EXIT_FAILED if found.problems else EXIT_DONE

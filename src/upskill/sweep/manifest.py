@@ -10,6 +10,7 @@ from glob import has_magic, iglob
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from upskill import disk
 from upskill.core.foreign_json import parse_json
 from upskill.core.models.retrying import RateLimit
 from upskill.core.nouns.skill import NEVER_PART_OF_A_SKILL, SKILL_FILE
@@ -83,11 +84,7 @@ def read_manifest(path: Path) -> Manifest:
 
 def _table(path: Path, where: str) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise UsageError(f"{where}: is larger than {MOST_BYTES // 1_000_000} MB")
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return tomllib.loads(disk.read(disk.named(path), most=MOST_BYTES).decode("utf-8-sig"))
     except OSError as error:
         hint = "name the sweep.toml; see docs/how-to/sweep-many-skills.md"
         raise UsageError(f"{where}: cannot be read ({error.strerror})", hint=hint) from None
@@ -239,7 +236,7 @@ def _matching(manifest: Manifest, pattern: str) -> Iterator[ListedSkill]:
 def _from_list(manifest: Manifest, name: str) -> Iterator[ListedSkill]:
     path = manifest.path.parent / name
     try:
-        lines = path.read_bytes().splitlines()
+        lines = disk.read(path).splitlines()
     except OSError as error:
         raise UsageError(f"{on_one_line(str(path))}: cannot be read ({error.strerror})") from None
     for number, line in enumerate(lines, 1):

@@ -14,6 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.text import count, points, points_range
 from upskill.report.html.shell import plain, shell
 from upskill.report.wording import paid
@@ -116,6 +117,10 @@ def changes_since(table: SweepTable, past: Sequence[Past]) -> tuple[Change, ...]
     return tuple(sorted(found, key=lambda one: (not one.is_worse, -_RANK[one.row.state], one.row.skill)))
 
 
+_CHAT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "\uff20"})
+"""What chat programs read as a command, such as `<!channel>` and `@here`."""
+
+
 def alerts_json(table: SweepTable, changes: Sequence[Change], problems: Sequence[str]) -> str:
     """What a team wants to be told, as one object with a `text`, which chat services take as a message."""
     worse = [change for change in changes if change.is_worse]
@@ -126,7 +131,7 @@ def alerts_json(table: SweepTable, changes: Sequence[Change], problems: Sequence
     first = f"{_became(worse) or 'nothing became worse'}; {said}" if changes else said
     lines = [first, *(f"- {change}" for change in worse[:20]), *problems[:5]]
     alert = {
-        "text": "\n".join(lines),
+        "text": "\n".join(lines).translate(_CHAT),
         "worse": [
             {"skill": one.row.skill, "model": one.row.model, "before": one.before, "now": one.row.state}
             for one in worse
@@ -154,13 +159,14 @@ def sweep_page(table: SweepTable, *, past: Sequence[Past], problems: Sequence[st
             _headline(table, changes, failed, at, place),
             _listed("attention", "These contradict their answers", problems),
             _listed("worse", "Became worse", [str(one) for one in changes if one.is_worse]),
-            _failures(failed),
+            _failures(failed, place),
             _models(table, past),
             _matrix(table, {(one.row.skill, one.row.model): one for one in changes}),
             _listed("changed", "Other changes", [str(one) for one in changes if not one.is_worse]),
             _history(past),
             Markup(
-                "</main><footer><p>Made by upskill. Works offline, sends nothing. All columns: table.csv.</p></footer>"
+                "</main><footer><p>Made by upskill. Works offline, sends nothing. "
+                '<a href="table.csv">All columns</a>, <a href="answers.csv.gz">every answer</a>.</p></footer>'
             ),
         )
     )
@@ -219,8 +225,12 @@ def _items(lines: Sequence[str]) -> Markup:
     return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(plain(line)) for line in lines))
 
 
-def _failures(failed: Sequence[TableRow]) -> Markup:
-    return _listed("failed", "Hurts, or has no verdict", list(map(_failure, _worst_first(failed))))
+def _failures(failed: Sequence[TableRow], place: str) -> Markup:
+    lines = [
+        _failure(row) + (f"; answers: {place.rstrip('/')}/{row.answers}" if row.answers else "")
+        for row in _worst_first(failed)
+    ]
+    return _listed("failed", "Hurts, or has no verdict", lines)
 
 
 def _worst_first(failed: Sequence[TableRow]) -> list[TableRow]:
@@ -230,7 +240,7 @@ def _worst_first(failed: Sequence[TableRow]) -> list[TableRow]:
 def _failure(row: TableRow) -> str:
     figures = "" if row.lift is None else f", {points(row.lift)} points {_interval(row, level='95% CI ')}"
     model = f" on {row.model}" if row.model else ""
-    return f"{row.skill}{model}: {_KEYS[row.state]}{figures}{_why(row)}"
+    return f"{row.skill}{model}: {with_scope(_KEYS[row.state], row.interval_for)}{figures}{_why(row)}"
 
 
 def _interval(row: TableRow, *, level: str = "") -> str:
@@ -300,7 +310,8 @@ def _cell(row: TableRow | None, change: Change | None) -> Markup:
     sign, tone = SIGNS[row.state]
     figures = "" if row.lift is None else f" {points(row.lift)}"
     mark = "*" if change is not None else ""
-    title = f"{_KEYS[row.state]}{_why(row)}" + (f"; {change.before} before" if change else "")
+    before = f"; {change.before} before" if change else ""
+    title = f"{with_scope(_KEYS[row.state], row.interval_for)}{_why(row)}{before}"
     return Markup('<span class="end {}" title="{}">{}{}{}</span> <span class="muted">{}</span>').format(
         tone, plain(title), sign, figures, mark, _interval(row)
     )

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from upskill import __version__
+from upskill import __version__, disk
 from upskill.core.models import Endpoint, ServedModel
 from upskill.core.models.endpoint import student_endpoint, untyped_lines
 from upskill.core.models.preflight import ServersAskedOnce
@@ -62,7 +62,7 @@ def planned_student(endpoint: Endpoint, served: ServedModel) -> PlannedStudent:
 def _script_digest(endpoint: Endpoint) -> str:
     """A script that is edited is another model."""
     try:
-        return hashlib.sha256(_script_of(endpoint).read_bytes()).hexdigest()
+        return hashlib.sha256(disk.read(disk.named(_script_of(endpoint)))).hexdigest()
     except OSError as error:
         raise UsageError(f"{endpoint.name}: cannot be read ({error.strerror})") from None
 

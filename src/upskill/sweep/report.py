@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,14 +13,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from upskill import disk
 from upskill.core.nouns import Skill, StudentReport
 from upskill.core.nouns.text import count, on_one_line, points
 from upskill.core.runs.records import now
-from upskill.core.statistics import FIRST_LEVEL
+from upskill.core.statistics.intervals import error_of
 from upskill.errors import EngineError
 from upskill.report.facts import by_cost, cheapest_sufficient
 from upskill.report.formats import safe_cell
 from upskill.report.json_report import UnreadableResult, read_evaluation
+from upskill.report.junit import junit_of_results
 from upskill.sweep.budget import Amount
 from upskill.sweep.files import SweepFolder, result_name
 from upskill.sweep.objects import open_objects
@@ -30,13 +33,15 @@ from upskill.sweep.table import (
     RowState,
     SweepTable,
     TableRow,
+    lift_words,
     ranked,
+    state_words,
     table_csv,
     table_markdown,
 )
 from upskill.sweep.values import JobSpending, PlannedJob, Row, SweepPlan, SweepResult
 
-FILES = ("report.html", "report.md", "table.csv", "answers.csv.gz", "alerts.json", "history.jsonl")
+FILES = ("report.html", "report.md", "table.csv", "answers.csv.gz", "junit.xml", "alerts.json", "history.jsonl")
 ANSWER_COLUMNS = ("evaluation", "skill", "model", *Row._fields[1:])
 """The columns of `answers.csv.gz`. Later versions add columns at the end only."""
 CLOSE = 1e-9
@@ -53,8 +58,6 @@ class SweepReport:
     answers: int
     compared: int
     """Lifts that were recomputed from their answers."""
-    pooled: int
-    """Lifts that include earlier looks, of which only the number of pairs was compared."""
     problems: tuple[str, ...]
     """Everything in the results that contradicts their answers; empty where nothing does."""
     folder: str
@@ -68,22 +71,26 @@ def report_sweep(place: str, *, out: Path | None = None) -> SweepReport:
     where = f"{folder.place.rstrip('/')}/report" if out is None else out.as_posix()
     target = folder.objects if out is None else open_objects(str(out.absolute()))
     with _scratch() as scratch:
-        with gzip.open(scratch / "answers.csv.gz", "wt", compresslevel=3, encoding="utf-8", newline="") as file:
+        with (
+            disk.replacing(scratch / "answers.csv.gz") as packed,
+            gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=3) as plain,
+            io.TextIOWrapper(plain, encoding="utf-8", newline="") as file,
+        ):
             read = _Results(folder, standing, csv.writer(file, lineterminator="\r\n").writerow)
         table = _table(standing, read, folder)
         problems = tuple(read.problems())
-        (scratch / "table.csv").write_text(table_csv(table), encoding="utf-8", newline="")
-        (scratch / "report.md").write_text(table_markdown(table, problems), encoding="utf-8")
+        disk.write(scratch / "table.csv", table_csv(table))
+        disk.write(scratch / "report.md", table_markdown(table, problems))
+        disk.write(scratch / "junit.xml", table_junit(table))
         history = target.read("report/history.jsonl" if out is None else "history.jsonl") or b""
         for name, text in _pages(table, problems, history, place).items():
-            (scratch / name).write_text(text, encoding="utf-8")
+            disk.write(scratch / name, text)
         for name in FILES:
             target.upload(f"report/{name}" if out is None else name, scratch / name)
     return SweepReport(
         table=table,
         answers=read.answers,
         compared=read.compared,
-        pooled=read.pooled,
         problems=problems,
         folder=where,
     )
@@ -102,6 +109,19 @@ def _pages(table: SweepTable, problems: Sequence[str], history: bytes, place: st
     }
 
 
+_FAILED = {"hurts": "failure", "invalid": "error", "not reached": "error"}
+
+
+def table_junit(table: SweepTable) -> str:
+    """A suite for each skill with a test for each model, which fails where the skill hurts it."""
+    suites: defaultdict[str, list[tuple[str, str | None, str]]] = defaultdict(list)
+    for row in table.rows:
+        answers = "" if row.answers is None else f"; answers: {row.answers}"
+        why = f"{lift_words(row)} {state_words(row)}{answers}"
+        suites[row.skill].append((row.model or "no model", _FAILED.get(row.state), why))
+    return junit_of_results(suites)
+
+
 @contextmanager
 def _scratch() -> Iterator[Path]:
     """A folder of which nobody else knows: the folder of a sweep may be a stranger's."""
@@ -116,15 +136,18 @@ class _Results:
     """The results of a sweep: read once, in the order of their ids, audited and their answers written one by one."""
 
     def __init__(self, folder: SweepFolder, standing: Standing, write: Callable[[Iterable[object]], object]) -> None:
-        self.answers = self.compared = self.pooled = 0
+        self.answers = self.compared = 0
         self._repeated = self._different = 0
         self._differences: list[str] = []
         self._reports: dict[str, dict[str, StudentReport]] = {}
+        self.runs: dict[str, str] = {}
+        """The run folder of each evaluation with a result, below the place of the sweep."""
         jobs = {job.id: job for job in standing.jobs if job.id in standing.results}
         write(ANSWER_COLUMNS)
         for result in folder.results(sorted(jobs)):
             where = f"{folder.place}/{result_name(result.id)}"
             self._reports[result.id] = dict(self._read(result, jobs[result.id], where=where))
+            self.runs[result.id] = f"attempts/{result.id}/{result.attempt}/run"
             cell = lru_cache(maxsize=None, typed=True)(safe_cell)  # few texts, in many rows
             for row in result.rows:
                 write(map(cell, (result.id, result.skill, *row)))
@@ -160,24 +183,20 @@ class _Results:
             if report.lifts:
                 lift = report.lifts[0]
                 sides = {"helps": lift.mean > 0, "hurts": lift.mean < 0}
-                # Earlier looks are in other results; where there are none, all pairs are in this one.
-                most_earlier = lift.pairs if job.earlier else 0
-                if not sides.get(report.verdict or "", True) or not 0 <= report.earlier_pairs <= most_earlier:
-                    raise EngineError(
-                        f"{where}: contradicts itself: {report.verdict}, {report.earlier_pairs} earlier pairs"
-                    )
+                if not sides.get(report.verdict or "", True):
+                    raise EngineError(f"{where}: contradicts itself: {report.verdict}, {points(lift.mean)} points")
                 self._audit(result.id, report, answered[report.student.name])
             # A hundred thousand of these are kept: what the table does not need is let go.
             sentence = report.sentence if report.verdict == "invalid" else ""
-            yield report.student.name, replace(report, label_lifts=(), loads=None, judge_error=None, sentence=sentence)
+            yield report.student.name, replace(report, label_lifts=(), loads=None, sentence=sentence)
 
     def _audit(self, evaluation: str, report: StudentReport, answered: Mapping[tuple[str, int, str], Row]) -> None:
         """Recompute the lift of a model from its answers, as `core.statistics` counts.
 
-        A family of cases is one unit, and each unit has the same weight; a verdict on these cases only has the
+        A family of cases is one unit, and each unit has the same weight; with too few of them the lift is the
         difference over all pairs. Where repeats are copies, only the first pair of each case counts.
         """
-        lift, own_pairs = report.lifts[0], report.lifts[0].pairs - report.earlier_pairs
+        lift = report.lifts[0]
         by_case: defaultdict[str, list[int]] = defaultdict(list)
         families: dict[str, str | None] = {}
         for (case, repeat, arm), row in sorted(answered.items()):
@@ -185,7 +204,7 @@ class _Results:
                 by_case[case].append(row.passed - against.passed)
                 families[case] = row.family
         pairs = sum(map(len, by_case.values()))
-        if own_pairs == len(by_case) < pairs:
+        if lift.pairs == len(by_case) < pairs:
             by_case = defaultdict(list, {case: differences[:1] for case, differences in by_case.items()})
             pairs = len(by_case)
         units: defaultdict[tuple[bool, str], list[int]] = defaultdict(list)
@@ -193,14 +212,9 @@ class _Results:
             family = families[case]
             units[family is None, case if family is None else family] += differences
         found = fmean(fmean(unit) for unit in units.values()) if units else None
-        differs = pairs != own_pairs
-        if report.earlier_pairs:  # the answers of earlier looks are in other evaluations
-            self.pooled += 1
-        else:
-            self.compared += 1
-            overall = [] if found is None else [found, fmean(one for unit in units.values() for one in unit)]
-            differs = differs or not any(abs(lift.mean - one) <= CLOSE for one in overall)
-        if not differs:
+        self.compared += 1
+        overall = [] if found is None else [found, fmean(one for unit in units.values() for one in unit)]
+        if pairs == lift.pairs and any(abs(lift.mean - one) <= CLOSE for one in overall):
             return
         self._different += 1
         if len(self._differences) < _MOST_SAID:
@@ -221,7 +235,9 @@ def _table(standing: Standing, results: _Results, folder: SweepFolder) -> SweepT
         again = {} if second is None else results.of(second)
         reports[job.skill, job.version] |= {**results.of(job), **again}
         for model in job.students:
-            rows.append(_row(job, model, second, standing, results))
+            row = _row(job, model, second, standing, results)
+            shown = row.confirmation if row.state == "confirmed" else row.evaluation
+            rows.append(replace(row, answers=results.runs.get(shown or "")))
     cheapest = {key: _cheapest(list(found.values())) for key, found in reports.items()}
     rows = [replace(row, **cheapest[row.skill, row.version]) for row in rows]
     by_skill: defaultdict[str, list[PlannedJob]] = defaultdict(list)
@@ -268,7 +284,7 @@ def _row(job: PlannedJob, model: str, second: PlannedJob | None, standing: Stand
         return replace(row, state="invalid" if is_invalid else "not reached", why=_why_no_result(tried))
     if first.verdict == "invalid":
         return replace(row, state="invalid", why=first.sentence)  # figures would look like a verdict
-    level = 1 - first.lifts[0].confidence - FIRST_LEVEL if first.lifts else None
+    level = error_of(first.lifts[0].confidence) if first.lifts else None
     if first.verdict != "helps":
         return replace(_measured(row, first), state=_state(first), level=level)
     again = None if second is None else results.of(second).get(model)
@@ -308,14 +324,13 @@ def _measured(row: TableRow, report: StudentReport) -> TableRow:
     if interval is None:
         return row
     lift = report.lifts[0]
-    narrow = report.claim == "these cases" or lift.cases_like_these is None
     return replace(
         row,
         lift=lift.mean,
         low=interval.low,
         high=interval.high,
         confidence=lift.confidence,
-        interval_for="these cases" if narrow else "cases like these",
+        interval_for=lift.about,
         pairs=lift.pairs,
         rate_without=lift.rate_against,
         rate_with=lift.rate,

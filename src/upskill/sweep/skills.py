@@ -9,15 +9,17 @@ import tarfile
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from upskill import disk
 from upskill.core.models.preflight import Servers
 from upskill.core.nouns import PlannedTrial, Skill, digest_of
-from upskill.core.nouns.skill import META_FILE, SKILL_FILE, shared_path_problem
+from upskill.core.nouns.skill import CASE_FILES, SKILL_FILE, shared_path_problem
 from upskill.core.nouns.text import on_one_line, shortened, whole_characters
 from upskill.core.settings import Settings
 from upskill.core.skills.skill_files import MOST_FILES, FoundFile, find_files, require_inside, skill_invalid
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 MOST_ARCHIVE_BYTES = 100_000_000
 """Every worker of a sweep reads an archive into memory."""
-_OWN_CASES = (META_FILE, "evals/evals.json")
 _PLAIN, _EXECUTABLE = 0o644, 0o755
 
 
@@ -50,7 +51,7 @@ def archive_bytes(skill: Path, case_file: Path | None = None) -> bytes:
         named += [FoundFile(f"skill/{root.name}/{name}", path) for name, path in _own_cases(root)]
     size = 0
     with io.BytesIO() as buffer:
-        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        with tarfile.TarFile(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for file in sorted(named):
                 info, data = _entry(file, most=MOST_ARCHIVE_BYTES - size)
                 size += len(data)
@@ -73,12 +74,14 @@ def extract_archive(data: bytes, into: Path) -> tuple[Path, Path | None]:
     names that lead elsewhere, a second skill, or more than `archive_bytes` allows.
     """
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+        with tarfile.TarFile(fileobj=io.BytesIO(data)) as tar:
             members = _members(tar)
             for member in members:
-                tar.extract(member, into, set_attrs=False, filter="data")
+                path, content = into / member.name, tar.extractfile(member)
+                assert content is not None
+                path.parent.mkdir(parents=True, exist_ok=True)
                 executable = bool((member.mode or 0) & stat.S_IXUSR)
-                (into / member.name).chmod(_EXECUTABLE if executable else _PLAIN)
+                disk.write_new(path, content.read(), mode=_EXECUTABLE if executable else _PLAIN)
     except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
         raise EngineError(f"the archive of the skill cannot be read ({on_one_line(str(error))})") from None
     except OSError as error:
@@ -89,19 +92,19 @@ def extract_archive(data: bytes, into: Path) -> tuple[Path, Path | None]:
 
 
 def _own_cases(root: Path) -> list[tuple[str, Path]]:
-    found = [(name, root / name) for name in _OWN_CASES if (root / name).is_file()]
+    found = [(name, root / name) for name in CASE_FILES if (root / name).is_file()]
     for _, path in found:
         require_inside(root, path)
-    return found
+    return [(name, path.resolve()) for name, path in found]
 
 
 def _entry(file: FoundFile, *, most: int) -> tuple[tarfile.TarInfo, bytes]:
     if problem := _name_problem(file.path):
         raise UsageError(on_one_line(f"{file.path!r} {problem}"), hint="rename it")
     try:
-        with file.source.open("rb") as opened:
+        with disk.opened(file.source) as opened:
             data = opened.read(most + 1)
-            mode = file.source.stat().st_mode
+            mode = os.fstat(opened.fileno()).st_mode
     except OSError as error:
         raise UsageError(f"{on_one_line(str(file.source))}: cannot be read ({error.strerror})") from None
     if len(data) > most:
@@ -288,8 +291,8 @@ def owner_of(folder: Path, skill: Skill) -> str:
     place = folder.resolve()
     for root in (place, *place.parents):
         for file in (root / name for name in _CODEOWNERS):
-            if file.is_file():
-                text = file.read_bytes()[:1_000_000].decode("utf-8", "replace")
+            with suppress(OSError):
+                text = disk.beginning(file, 1_000_000).decode("utf-8", "replace")
                 return shortened(on_one_line(_owner_in(text, place.relative_to(root).as_posix())), _MOST_OWNER)
         if (root / ".git").exists():
             return ""
@@ -349,7 +352,7 @@ def job_id(prepared: "PreparedEvaluation", served: Mapping[str, str | None]) -> 
             "students": asked,
             "judge": judge_identity(prepared.experiment.judge),
             "arms": plan.arms,
-            "design": [plan.design, plan.repeats, plan.turn_cap],
+            "design": [plan.design, plan.repeats],
             "seed": plan.seed,
         }
     )[:32]

@@ -9,22 +9,23 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from textwrap import shorten
 from typing import Literal, get_args
 
 from pydantic_core import to_jsonable_python
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from upskill.core.nouns.case import Json
+from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.text import count, points, points_range, shortened, visible
-from upskill.report.console import print_lines
+from upskill.report.console import print_lines, table_lines
 from upskill.report.facts import ENOUGH
 from upskill.report.formats import safe_cell
 from upskill.report.glance import IN_ASCII
 from upskill.report.markdown import markdown_text
 from upskill.report.terminal import style_of
-from upskill.report.wording import USUAL, can_draw, covers, fitted, is_scripted, names_by_model, paid
+from upskill.report.wording import USUAL, can_draw, covers, is_scripted, names_by_model, paid
 from upskill.sweep.values import JobSpending
 
 RowState = Literal[
@@ -42,6 +43,10 @@ RowState = Literal[
 only. `not reached`: no result. The others are verdicts of the first evaluation; `not compared` is that of one without
 a baseline."""
 STATES: tuple[RowState, ...] = get_args(RowState)
+_WORST_FIRST: tuple[RowState, ...] = (
+    *("hurts", "invalid", "not reached", "undecided", "no difference", "not compared"),
+    *("cheaper", "found once", "confirmed"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +64,7 @@ class TableRow:
     high: float | None = None
     confidence: float | None = None
     interval_for: str | None = None
-    """`cases like these` (new cases of this kind) or `these cases`."""
+    """`new cases` (of this kind) or `these cases`."""
     pairs: int | None = None
     rate_without: float | None = None
     rate_with: float | None = None
@@ -84,6 +89,8 @@ class TableRow:
     """The id of the first evaluation."""
     confirmation: str | None = None
     """The id of the second one, where it has a result."""
+    answers: str | None = None
+    """The run folder of the evaluation that the figures are of, below the place of the sweep."""
     level: float | None = None
     """The one-sided level at which the first evaluation was tested; `None` where nothing was. No column."""
 
@@ -181,10 +188,7 @@ _SHARES: dict[RowState, int] = {"confirmed": 12, "found once": 5, "hurts": 4, "c
 """Rows of each state that are shown of a long table; what one state leaves goes to the others."""
 _MOST_REASONS = 3
 _LONGEST_REASON = 200
-_GAP = 2
-_LEAST_NAME = 10
-_MOST_NAME = 36
-_LEAST_STATE = 10
+_LONGEST_STATE = 80
 _NEEDED = "−–…"
 _VERDICTS: dict[RowState, str] = {"confirmed": "helps", "hurts": "hurts", "cheaper": "cheaper"}
 
@@ -197,8 +201,6 @@ def show_sweep(table: SweepTable, console: Console, *, folder: str) -> None:
     shown = chosen(table.rows, MOST_ROWS)
     lines += _drawn(shown, console)
     hidden = len(table.rows) - len(shown)
-    if any(row.interval_for == "these cases" for row in shown):
-        lines.append(Text("* on these cases only; nothing is shown for new cases of this kind", style="dim"))
     where = visible(folder)
     lines.append(Text(f"{count(hidden, 'more row')} in {where}/table.csv" if hidden else f"Written to {where}"))
     print_lines([Text(line.plain.translate(IN_ASCII), style=line.style) if plain else line for line in lines], console)
@@ -282,10 +284,10 @@ def _reasons(rows: Iterable[TableRow], state: str) -> str:
 
 
 def chosen(rows: Sequence[TableRow], most: int) -> list[TableRow]:
-    """The rows that matter most, what hurts first, then the best: all of them where they are few."""
+    """The rows that matter most, the worst state first: all of them where they are few."""
     ordered = sorted(rows, key=_order)
     if len(ordered) <= most:
-        return ordered
+        return sorted(ordered, key=_worst)
     left = dict(_SHARES)
     taken: set[int] = set()
     for number, row in enumerate(ordered):
@@ -297,7 +299,11 @@ def chosen(rows: Sequence[TableRow], most: int) -> list[TableRow]:
         if len(taken) == most:
             break
         taken.add(number)
-    return [ordered[number] for number in sorted(taken)]
+    return sorted((ordered[number] for number in sorted(taken)), key=_worst)
+
+
+def _worst(row: TableRow) -> int:
+    return _WORST_FIRST.index(row.state)
 
 
 def _order(row: TableRow) -> tuple[bool, int, float, str, str]:
@@ -307,21 +313,21 @@ def _order(row: TableRow) -> tuple[bool, int, float, str, str]:
 
 
 def lift_words(row: TableRow) -> str:
-    """The lift in points with its interval; a star where that is on these cases only."""
+    """The lift in points with its interval."""
     if row.lift is None or row.low is None or row.high is None:
         return "–"
     share = "" if row.confidence is None or covers(row.confidence) == USUAL else f"{covers(row.confidence)} "
-    star = "*" if row.interval_for == "these cases" else ""
-    return f"{points(row.lift)} ({share}{points_range(row.low, row.high)}){star}"
+    return f"{points(row.lift)} ({share}{points_range(row.low, row.high)})"
 
 
 def state_words(row: TableRow) -> str:
-    """The state, and why it is no better."""
-    return row.state if row.why is None else f"{row.state}: {visible(row.why)}"
+    """The state with its scope, and why it is no better."""
+    state = with_scope(row.state, row.interval_for)
+    return state if row.why is None else f"{state}: {visible(row.why)}"
 
 
 def _drawn(rows: Sequence[TableRow], console: Console) -> Iterator[Text]:
-    """A line for each row, as wide as the console."""
+    """Each row, in the width of the console."""
     if not rows:
         return
     ranks = any(row.rank is not None for row in rows)
@@ -335,32 +341,17 @@ def _drawn(rows: Sequence[TableRow], console: Console) -> Iterator[Text]:
             lift_words(row),
             "–" if row.pairs is None else f"{row.pairs:,}",
             *(("" if row.rank is None else str(row.rank),) if ranks else ()),
-            state_words(row),
+            shorten(state_words(row), _LONGEST_STATE, placeholder=" …"),
         )
         for row in rows
     ]
-    widths = [max(cell_len(row[column]) for row in (heads, *cells)) for column in range(len(heads))]
-    figures = sum(widths[2:-1]) + _GAP * (len(heads) - 1)
-    state = min(widths[-1], max(cell_len(row.state) for row in rows) + _LEAST_STATE)
-    room = console.width - figures - state
-    skill = min(widths[0], _MOST_NAME, max(_LEAST_NAME, room * 3 // 5, room - widths[1]))
-    widths[:2] = skill, min(widths[1], _MOST_NAME, max(_LEAST_NAME, room - skill))
-    widths[-1] = max(_LEAST_STATE, console.width - figures - sum(widths[:2]))
-    yield Text(_line(heads, widths), style="dim")
-    for row, mine in zip(rows, cells, strict=True):
-        yield Text(_line(mine, widths), style=style_of(_VERDICTS.get(row.state, "")) if row.state in _VERDICTS else "")
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """The names cut in the middle, the numbers to the right, the state at the end."""
-    names = [_left(fitted(cell, width), width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
-    numbers = [" " * (width - cell_len(cell)) + cell for cell, width in zip(cells[3:-1], widths[3:-1], strict=True)]
-    line = [*names, _left(cells[2], widths[2]), *numbers, shortened(cells[-1], widths[-1])]
-    return (" " * _GAP).join(line).rstrip()
-
-
-def _left(cell: str, width: int) -> str:
-    return cell + " " * (width - cell_len(cell))
+    styled = (
+        [Text(cell, style=style_of(_VERDICTS[row.state]) if row.state in _VERDICTS else "") for cell in mine]
+        for row, mine in zip(rows, cells, strict=True)
+    )
+    last = len(heads) - 1
+    for lines in table_lines(heads, styled, console.width, names=2, folded=(last,), right=range(3, last)):
+        yield from lines
 
 
 SCHEMA = "upskill.sweep-report/1"
@@ -413,7 +404,7 @@ _HOW_TO_READ = (
     "A lift is the pass rate with the skill minus the pass rate without it. *confirmed*: the skill helps in a first "
     "and in a second evaluation with fresh answers; the lift is that of the second. *found once*: it helps in the "
     "first only. With fewer than 40 cases the second asks the same cases as the first, so it cannot show what others "
-    "would. A star marks an interval that holds on these cases only.",
+    "would.",
     "",
     "A row has a rank only if its interval overlaps no other interval of the same model. `table.csv` has "
     "every row, `answers.csv.gz` every scored answer.",

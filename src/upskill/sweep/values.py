@@ -195,7 +195,7 @@ class SweepPlan:
     """In the order of the groups."""
     harness: str = "auto"
     runs: int | None = None
-    """Repeats of each case in a fixed design; `None` for the sequential design."""
+    """Repeats of each case in a fixed design; `None` for the default design."""
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     """As in a job."""

@@ -108,7 +108,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     ),
     "Material": ("examples", "sources", "feedback", "description_only", "plan_file"),
     "Models": ("models", "base_url", "judge", "teacher", "teacher_base_url", "test_gen_model"),
-    "Cases": ("case_file", "prompt_file", "write", "counts", "replace", "probe"),
+    "Cases": ("case_file", "case_files", "prompt_file", "write", "counts", "replace", "probe"),
     "Design": (
         *(
             "runs",
@@ -168,16 +168,33 @@ class SkillPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-CASE_FILE = click.option(
-    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of cases."
-)
+def only_one(name: str, files: tuple[Path, ...], *, by: str) -> Path | None:
+    """The file that was named. Raises where several were: else the last would silently be all that is read."""
+    if len(files) > 1:
+        raise UsageError(f"{name}: {by} reads one file, and {len(files)} were named", hint="put them into one file")
+    return files[0] if files else None
+
+
+def tests_file(name: str, help: str) -> Option:
+    """-t for a command that reads one file."""
+    return click.option(
+        *("-t", "--tests", name),
+        type=click.Path(path_type=Path),
+        multiple=True,
+        callback=lambda context, _, files: only_one("--tests", files, by=str(context.info_name)),
+        metavar="FILE",
+        help=help,
+    )
+
+
+CASE_FILE = tests_file("case_file", "A file of cases.")
 COUNTS = click.option("--cases", "counts", metavar="P+H+U", help="Practice, held-out, unrelated.  [default: 10+32+4]")
 REQUIRE = click.option(
     "--require",
-    type=click.Choice(["helps", "helps-here", "no-harm"]),
+    type=click.Choice(["helps", "no-harm"]),
     metavar="WHAT",
-    help="Exit with 1 unless the skill `helps` every model on new cases of this kind, `helps-here` on these cases, or "
-    "does `no-harm`.",
+    help="Exit with 1 unless the skill `helps` every model on new cases of this kind, or does `no-harm`: hurts none, "
+    "and breaks no case.",
 )
 RESUME = click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Resume an interrupted run.")
 SANDBOX = click.option(

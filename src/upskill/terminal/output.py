@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
 
+from upskill import disk
 from upskill.core.nouns.text import visible, wrapped
 from upskill.errors import EngineError, UsageError
 
@@ -81,7 +82,7 @@ def confirm(question: str) -> bool:
 def write_file(path: str | Path, text: str) -> None:
     """Write what an option asked for. Raises `EngineError` where that is not possible."""
     try:
-        Path(path).write_text(text, encoding="utf-8", newline="")
+        disk.write_named(Path(path), text)
     except OSError as error:
         raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
 

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from upskill.core.models import Budget, MeteredClient, Spending
-from upskill.core.nouns import Arm, Errored, Interval, Skill, Trial, TrialPlan, harness_info
+from upskill.core.nouns import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.core.nouns.text import MINUS, count, points, printable
 from upskill.core.progress import RunProgress, Waiting
-from upskill.core.statistics import Decision, DroppedPair, Pair, RunningLift
+from upskill.core.statistics import DroppedPair, Pair, RunningLift
 from upskill.core.statistics.lift import RunningLook
-from upskill.report.glance import SIGNS
-from upskill.report.wording import arm_name, between, dollars, names_by_model, percents, unique_names
+from upskill.report.wording import arm_name, dollars, names_by_model, percents, unique_names
 from upskill.terminal.display import Line, StepProgress, clock, progress_bar
 
 _LEAST_PAIRS_FOR_A_PACE = 2
-_STYLES = {"helps": "blue", "cheaper": "blue", "hurts": "orange"}
 _LEAST_NAME = 12
 _GAP = "  "
 _SHORT_WAIT_SECONDS = 2.0
@@ -51,10 +49,7 @@ class LiveStudent:
     over: bool
     conditions: tuple[Condition, ...]
     lift: float | None
-    interval: Interval | None
-    """`None` while it is too early for one."""
-    verdict: str | None = None
-    """Once its design has decided; `None` before, and where the verdict comes with the result."""
+    """Without an interval: whoever watches looks at any moment, and the result has the interval of its design."""
 
     @property
     def at_most(self) -> int:
@@ -106,9 +101,7 @@ def live_block(now: LiveTable, *, width: int, height: int, drawn: bool) -> list[
     room = width - 1 - 2 - sum(widths[1:]) - len(_GAP) * (len(widths) - 1)
     widths[0] = max(min(widths[0], room), min(_LEAST_NAME, widths[0]))
     rows = [
-        Line(
-            _row(cells, widths, dots=dots, width=width), _STYLES.get(student.verdict or "", "") if student.over else ""
-        )
+        Line(_row(cells, widths, dots=dots, width=width), "dim" if student.over else "")
         for cells, student in zip(body, shown, strict=True)
     ]
     if len(shown) < len(now.students):
@@ -146,22 +139,17 @@ def _cells(student: LiveStudent, *, compared: bool, drawn: bool) -> list[str]:
     cells = [name, _count(student), *(f"{one.rate:>4}" for one in student.conditions)]
     if not compared:
         return cells
-    return [*cells, _lift(student, signs=True) if drawn else _lift(student).replace(MINUS, "-")]
+    return [*cells, _lift(student) if drawn else _lift(student).replace(MINUS, "-")]
 
 
 def _count(student: LiveStudent) -> str:
     return f"{student.done:,}, done" if student.over else f"{student.done:,} of {student.most:,}"
 
 
-def _lift(student: LiveStudent, *, signs: bool = False) -> str:
+def _lift(student: LiveStudent) -> str:
     if student.lift is None:
         return "-"
-    mean = points(student.lift)
-    if not student.over:
-        return f"{mean} ({'too early' if student.interval is None else between(student.interval)})"
-    # The result comes next, with the interval of its design.
-    sign = f" {SIGNS[student.verdict]}" if signs and student.verdict in SIGNS else ""
-    return mean if student.verdict is None else f"{mean}{sign} {student.verdict}"
+    return points(student.lift)
 
 
 def _status(now: LiveTable) -> Iterator[str]:
@@ -258,9 +246,9 @@ class TrialProgress(StepProgress, RunProgress):
             self._figures.begin(client)
             self.show(self._figures)
 
-    def pair_finished(self, student: str, pair: Pair | DroppedPair, *, decision: Decision | None) -> None:
+    def pair_finished(self, student: str, pair: Pair | DroppedPair, *, over: bool) -> None:
         if self._figures is not None:
-            self._figures.add_pair(student, pair, decision=decision)
+            self._figures.add_pair(student, pair, over=over)
 
     def trial_finished(self, trial: Trial) -> None:
         if self._figures is not None:
@@ -274,8 +262,8 @@ class Figures:
         self._plan = plan
         self._names = names_by_model([student.name for student in plan.students])
         self._compared = plan.against is not None
-        self._lifts = {student.name: RunningLift(cases=len(plan.cases)) for student in plan.students}
-        self._decisions: dict[str, Decision] = {}
+        self._lifts = {student.name: RunningLift() for student in plan.students}
+        self._over: set[str] = set()
         # Both counts exist from the start: a dict that grows cannot be read from another thread.
         self._ended: dict[tuple[str, Arm], Counter[bool]] = {
             (student.name, arm): Counter({True: 0, False: 0}) for student in plan.students for arm in plan.arms
@@ -290,7 +278,7 @@ class Figures:
         plan, names = self._plan, list(self._names)
         on = unique_names(names)[0] if len(names) == 1 else f"{len(names)} models"
         often = count(plan.repeats, "repeat")
-        often = f"up to {often}" if plan.design == "sequential" else often
+        often = often if plan.design == "fixed" else f"up to {often}"
         what = f"Measuring {on} without a skill" if plan.measured == "ceiling" else f"Evaluating {skill.name} on {on}"
         return f"{what}: {count(len(plan.cases), 'case')}, {often} each"
 
@@ -304,10 +292,10 @@ class Figures:
         self._client, self._began, self._errored = client, time.monotonic(), 0
         self._before = {student.name: self._done(student.name) for student in self._plan.students}
 
-    def add_pair(self, student: str, pair: Pair | DroppedPair, *, decision: Decision | None) -> None:
+    def add_pair(self, student: str, pair: Pair | DroppedPair, *, over: bool) -> None:
         self._lifts[student].add(pair)
-        if decision is not None:
-            self._decisions[student] = decision
+        if over:
+            self._over.add(student)
 
     def add_trial(self, trial: Trial) -> None:
         outcome = trial.outcome
@@ -347,16 +335,14 @@ class Figures:
 
     def _student(self, name: str) -> LiveStudent:
         look = self._lifts[name].look() if self._compared else None
-        done, decision = self._done(name), self._decisions.get(name)
+        done = self._done(name)
         return LiveStudent(
             name=self._names[name],
             done=done,
             most=self._most(),
-            over=decision is not None or done >= self._most(),
-            verdict=None if decision is None else decision.verdict,
+            over=name in self._over or done >= self._most(),
             conditions=tuple(self._condition(name, arm, look) for arm in self._plan.arms),
             lift=None if look is None else look.mean,
-            interval=None if look is None else look.interval,
         )
 
     def _condition(self, student: str, arm: Arm, look: RunningLook | None) -> Condition:
@@ -376,7 +362,7 @@ class Figures:
         left = 0.0
         for student in self._plan.students:
             done = self._done(student.name)
-            if student.name in self._decisions or done >= self._most():
+            if student.name in self._over or done >= self._most():
                 continue
             new = done - self._before.get(student.name, 0)
             if new < _LEAST_PAIRS_FOR_A_PACE:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TypeVar
 
+from upskill import disk
 from upskill.errors import EXIT_INTERRUPTED
 from upskill.interruption import Interruption
 
@@ -35,7 +36,7 @@ def ending_in_good_order(work: Callable[[], T]) -> T:
         _received.append(number)
         for terminal in terminals:
             if not os.isatty(terminal):  # it was closed, and to write to it would be an error
-                os.dup2(os.open(os.devnull, os.O_WRONLY), terminal)
+                os.dup2(disk.nowhere(), terminal)
         if len(_received) > 1:
             if time.monotonic() - first < ONE_END_SECONDS:
                 return

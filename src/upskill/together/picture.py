@@ -6,13 +6,12 @@ from typing import Any
 
 from markupsafe import Markup
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from upskill.core.nouns.text import count, points, points_range, shortened
 from upskill.core.statistics.interference import Effect, EffectVerdict
 from upskill.lint.lint_skill import shared_words
-from upskill.report.console import print_lines, print_table
+from upskill.report.console import print_lines, show_table
 from upskill.report.html.shell import plain, shell
 from upskill.report.wording import dollars, names_by_model
 from upskill.together.together import PairEffect, SkillRates, TogetherResult
@@ -132,16 +131,16 @@ def show_together(result: TogetherResult, console: Console) -> None:
     for model in result.models:
         if len(result.models) > 1:
             console.print(Text(f"{names[model]}:"))
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column(_asked(result), overflow="fold")
-        for title in ("alone", "together"):
-            table.add_column(title, no_wrap=True, justify="right")
-        for number in range(1, len(skills) + 1):
-            table.add_column(f"+ {number}", no_wrap=True, justify="right")
-        for number, row in enumerate((one for one in result.rates if one.model == model), 1):
-            cells = [_cell(one, wide=wide) for one in _row(result, model, row.skill, skills)]
-            table.add_row(Text(f"{number} {row.skill}"), *map(Text, _shares(row)), *cells)
-        print_table(table, console)
+        heads = (_asked(result), "alone", "together", *(f"+ {number}" for number in range(1, len(skills) + 1)))
+        rows = [
+            [
+                Text(f"{number} {row.skill}"),
+                *map(Text, _shares(row)),
+                *(_cell(one, wide=wide) for one in _row(result, model, row.skill, skills)),
+            ]
+            for number, row in enumerate((one for one in result.rates if one.model == model), 1)
+        ]
+        show_table(heads, rows, console, right=range(1, len(heads)))
     bought = result.bought
     cached = f", {count(bought.reused, 'answer')} from the cache" if bought.reused else ""
     spent = f"spent: {dollars(bought.cost)}, {count(bought.calls, 'call')}{cached}"

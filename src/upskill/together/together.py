@@ -34,7 +34,7 @@ from upskill.core.skills.skills import read_skill
 from upskill.core.statistics.interference import MOST_SKILLS, Effect, balanced_sets, measure_effect, shared_level
 from upskill.core.statistics.intervals import Level, unit_of
 from upskill.core.trials.measure import clean_run_logs, measure
-from upskill.core.trials.schedule import schedule_for
+from upskill.core.trials.schedule import Schedule
 from upskill.errors import EngineError, UsageError
 from upskill.evaluation.cases import has_cases
 from upskill.evaluation.conclude import by_student, end_notes, students_end
@@ -80,7 +80,9 @@ class PreparedTogether:
     @property
     def level(self) -> Level:
         """That of each comparison."""
-        return shared_level(len(self.skills), students=len(self.students))
+        first = self.skills[0].parts[0].experiment
+        both = harness_info(first.plan.harness).with_tools and not first.trial_limits.stop_at_load
+        return shared_level(len(self.skills), students=len(self.students), questions=2 if both else 1)
 
     @property
     def answers(self) -> int:
@@ -207,7 +209,10 @@ def prepare_together(
         estimate=Estimate.total(
             (part.estimate for one in measured for part in one.parts), most_minutes=settings.values.max_time_minutes
         ),
-        notes=tuple(dict.fromkeys(note if often[note] > 1 else f"{name}: {note}" for name, note in noted)),
+        notes=(
+            *dict.fromkeys(note if often[note] > 1 else f"{name}: {note}" for name, note in noted),
+            "no ledger counts these comparisons: asking again with --fresh is not tested more strictly",
+        ),
     )
 
 
@@ -405,7 +410,7 @@ class _Measuring:
         with ended_in(folder, record):
             measured = measure(
                 part.experiment,
-                {student.name: schedule_for(plan, min_lift=None) for student in plan.students},
+                {student.name: Schedule(plan) for student in plan.students},
                 client=self._client,
                 folder=folder,
                 settings=settings.values,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from upskill import disk
 from upskill.errors import UsageError
 from upskill.traces.claude_records import (
     ASSISTANT,
@@ -150,11 +151,10 @@ class _Filler:
 
 
 def _subagents(recording: Recording, session: _Session) -> Iterator[Thread]:
-    """The subagents' own files, in a folder named like the session."""
-    folder = recording.path.with_suffix("") / "subagents"
+    """The subagents' own files."""
     calls, undone = dict(session.call_of_agent), set(session.undone)
     read: list[tuple[Path, str, Drafts]] = []
-    for path in sorted(folder.rglob("agent-*.jsonl"))[:AGENT_FILES] if folder.is_dir() else ():
+    for path in [path for path in files_beside(recording.path) if path.suffix == ".jsonl"][:AGENT_FILES]:
         agent = path.stem.removeprefix("agent-")
         if calls.get(agent) in undone:
             continue
@@ -174,12 +174,22 @@ def _subagents(recording: Recording, session: _Session) -> Iterator[Thread]:
 
 def _noted_call(path: Path) -> str:
     """What the small file beside a subagent's says of the call. It is there even if the agent never returned."""
-    meta = path.with_suffix(".meta.json")
     try:
-        content = meta.read_bytes() if meta.stat().st_size <= LARGEST_META else b""
+        content = disk.read(path.with_suffix(".meta.json"), most=LARGEST_META)
     except OSError:
         return ""
     return string(mapping(parsed(content)).get("toolUseId"))
+
+
+def files_beside(session: Path) -> list[Path]:
+    """The files of a session's subagents, in a folder named like the session; nothing that a link leads to."""
+    own = session.with_suffix("")
+    if not (disk.is_folder(own) and disk.is_folder(own / "subagents")):
+        return []
+    try:
+        return sorted(disk.below(own / "subagents", "agent-*"))
+    except OSError:  # more files than any session has
+        return []
 
 
 CLAUDE = frozenset(

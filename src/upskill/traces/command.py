@@ -164,7 +164,7 @@ def _rows(source: TraceSource, console: Console) -> None:
         for number, trace in _numbered(source.traces)
     ]
     columns = [name for name in rows[0] if console.width >= _WIDE or name not in _WIDE_ONLY] if rows else []
-    show_rows(rows, columns, console, folded=["file"])
+    show_rows(rows, columns, console, names=2)
     console.print()
 
 

@@ -86,7 +86,9 @@ def looks_failed(text: str) -> bool:
     return bool(SIGNS.search(text))
 
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Z]:\\Users\\)[\w.-]+(?=[/\\\s'\":]|$)")
 
 _ERROR = re.compile(

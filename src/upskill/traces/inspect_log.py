@@ -100,12 +100,12 @@ def _success(scores: dict[str, Any]) -> bool | None:
 
 def _samples_in_archive(recording: Recording) -> Iterator[dict[str, Any]]:
     try:
-        with zipfile.ZipFile(recording.path) as archive:
+        with recording.content() as file, zipfile.ZipFile(file) as archive:
             entries = [entry for entry in archive.infolist() if _is_sample(entry.filename)]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise UsageError(f"{recording.path}: is a damaged archive", hint="copy the log again") from error
     most, size = min(LARGEST_DOCUMENT, recording.budget.most), 0
-    with recording.path.open("rb") as file:
+    with recording.content() as file:
         for number, entry in enumerate(entries, 1):
             content = _unpacked(file, entry, most)
             recording.budget.require_time()

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from upskill import disk
 from upskill.core.nouns.text import count, size_words
 from upskill.core.progress import SILENT, Progress
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.traces.digest import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
-from upskill.traces.readers import TEXT, Reading, cleaned_lines, detect, read_traces, recordings_below, require_below
+from upskill.traces.readers import TEXT, Reading, cleaned_lines, detect, read_traces, recordings_below
 from upskill.traces.recording import Recording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
 from upskill.traces.trace import TraceSource, TraceSummary
@@ -91,10 +92,10 @@ class _Source:
             _read_folder(path, self)
         elif stat.S_ISFIFO(mode):
             # What a shell makes of `<(command)`.
-            with path.open("rb") as pipe, _spooled(pipe) as spooled:
+            with disk.pipe(path) as pipe, _spooled(pipe) as spooled:
                 self.read_file(spooled, name=path.name, called=asked)
         else:
-            self.read_file(path, name=path.name)
+            self.read_file(disk.named(path), name=path.name)
         return path.as_posix()
 
     def _read_last(self, asked: str) -> str:
@@ -122,8 +123,7 @@ class _Source:
             exported = export_opencode(session, folder=self._folder, environment=self._environment)
             with tempfile.TemporaryDirectory(prefix="upskill-") as place:
                 path = Path(place) / f"{session.id}.json"
-                path.touch(mode=0o600)
-                path.write_text(exported, encoding="utf-8")
+                disk.write_new(path, exported, mode=0o600)
                 self.read_file(path, name=session.id, called=f"opencode session {session.id}")
             return session.id
         growing = ", still being written" if self._now - session.written_at < _RECENT_SECONDS else ""
@@ -204,7 +204,6 @@ def _read_folder(folder: Path, source: _Source) -> None:
             break
         name = path.relative_to(folder).as_posix()
         try:
-            require_below(folder, path)
             if _is_text(path):
                 texts += 1
                 continue
@@ -236,9 +235,8 @@ def _spooled(piped: BinaryIO | None) -> Iterator[Path]:
         raise UsageError("-: nothing was piped in", hint="pipe a session in, or name its path")
     with tempfile.TemporaryDirectory(prefix="upskill-") as place:
         path = Path(place) / "stdin"
-        path.touch(mode=0o600)
         size = 0
-        with path.open("wb") as file:
+        with disk.for_appending(path) as file:
             while chunk := piped.read(_CHUNK):
                 size += len(chunk)
                 if size > _MOST_PIPED:

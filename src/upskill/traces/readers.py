@@ -3,7 +3,6 @@
 Text of no known recorder has no steps. What lies beside a recording and belongs to it is left to its reader.
 """
 
-import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from upskill import disk
 from upskill.errors import UsageError
 from upskill.traces import chats, claude_code, codex, coding_agents, inspect_log, spans
 from upskill.traces.recording import (
@@ -108,7 +108,7 @@ def detect(recording: Recording) -> str:
         if recording.magic.startswith(magic):
             raise UsageError(f"{path}: {what}")
     if recording.magic == ZIP:
-        return _in_archive(path)
+        return _in_archive(recording)
     opening = recording.opening()
     if not opening:
         raise UsageError(f"{path}: is empty", hint="name a session that has content")
@@ -136,9 +136,10 @@ def _require_words(recording: Recording, opening: bytes) -> None:
         raise UsageError(f"{recording.path}: has no words, it looks like encoded data", hint="decode it first")
 
 
-def _in_archive(path: Path) -> str:
+def _in_archive(recording: Recording) -> str:
+    path = recording.path
     try:
-        with zipfile.ZipFile(path) as archive:
+        with recording.content() as file, zipfile.ZipFile(file) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise UsageError(f"{path}: is a damaged archive") from error
@@ -210,41 +211,45 @@ _RUNS_OF_OURS = (
 )
 
 
-def learnable_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """As `os.walk`, without what nobody is to learn from: packages and the like, and the cases of skills.
+def learnable_below(folder: Path, leave_out: Callable[[Path], bool] = lambda _: False) -> Iterator[Path]:
+    """The files and links in a folder, then those of the folders in it, by name; `leave_out` names folders.
 
-    Those lie in `skill_meta.json`, in the `evals` beside a `SKILL.md`, in run folders of upskill with all that was
-    answered to them, and in the questions of a hand-off. Held-out cases would reach the teacher that way, and prove
-    nothing any more. A run folder that is named itself is looked into: whoever names it wants it.
+    Without what nobody is to learn from: packages and the like, and the cases of skills. Those lie in
+    `skill_meta.json`, in the `evals` beside a `SKILL.md`, in run folders of upskill with all that was answered to them,
+    and in the questions of a hand-off. Held-out cases would reach the teacher that way, and prove nothing any more. A
+    run folder that is named itself is looked into: whoever names it wants it.
     """
-    for path, folders, names in os.walk(folder):
-        below = Path(path)
-        if below != folder and any(marks.issubset(names) for marks in _RUNS_OF_OURS):
-            folders.clear()
-            continue
-        cases = {"evals"} if "SKILL.md" in names else set()
-        folders[:] = sorted(name for name in folders if name not in SKIPPED and name.casefold() not in cases)
-        yield below, folders, sorted(name for name in names if name.casefold() != "skill_meta.json")
+    yield from _learnable(folder, leave_out, depth=disk.MOST_DEPTH, named=True)
 
 
-def require_below(folder: Path, path: Path) -> None:
-    """Raise `UsageError` for a link that leads out of the folder: whoever names a folder names nothing else."""
-    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f"{path}: is a link out of the folder and was not read; name its target instead")
+def _learnable(folder: Path, leave_out: Callable[[Path], bool], *, depth: int, named: bool) -> Iterator[Path]:
+    try:
+        entries = disk.listed(folder)
+    except PermissionError:
+        return
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}") from None
+    names = {path.name for path in entries}
+    if not named and any(marks <= names for marks in _RUNS_OF_OURS):
+        return
+    folders = {path for path in entries if disk.is_folder(path)}
+    yield from (path for path in entries if path not in folders and path.name.casefold() != "skill_meta.json")
+    for path in sorted(folders) if depth else ():
+        of_a_skill = "SKILL.md" in names and path.name.casefold() == "evals"
+        if path.name not in SKIPPED and not of_a_skill and not leave_out(path):
+            yield from _learnable(path, leave_out, depth=depth - 1, named=False)
 
 
 def recordings_below(folder: Path) -> Iterator[Path]:
-    """Files that may be recordings, in the order of their names. Links to folders are not followed."""
-    for below, folders, names in learnable_below(folder):
-        if below.name == "subagents" and below.parent.with_suffix(".jsonl").is_file():
-            # Read with their session, under the calls that began them.
-            folders.clear()
-            continue
-        for name in names:
-            if name.endswith(ENDINGS) and name not in BESIDE and not name.endswith(".meta.json"):
-                path = below / name
-                if path.is_file():
-                    yield path
+    """What may be recordings, in the order of their names. Links among them are refused by whoever opens them."""
+    for path in learnable_below(folder, leave_out=_is_beside_a_session):
+        if path.name.endswith(ENDINGS) and path.name not in BESIDE and not path.name.endswith(".meta.json"):
+            yield path
+
+
+def _is_beside_a_session(folder: Path) -> bool:
+    """Whether a folder holds files of subagents, which are read with their session, under the calls that began them."""
+    return folder.name == "subagents" and disk.is_file(folder.parent.with_suffix(".jsonl"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,8 +5,10 @@ hundredth; what shrinks further is hardly a recording, and is read no further th
 would be.
 """
 
+import gc
 import io
 import json
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -15,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from upskill import disk
 from upskill.errors import UsageError
 from upskill.traces.excerpt import cut, joined, tidy
 from upskill.traces.trace import Trace
@@ -98,10 +101,16 @@ def flag(value: Any) -> bool | None:
 
 def parsed(text: Any) -> Any:
     """The value of JSON inside a string; `None` where it is none: no string, broken, too deep, a number too long."""
+    # New values are in no cycle: to look for some takes most of the seconds of a large document, deaf to signals.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError):
         return None
+    finally:
+        if collects:
+            gc.enable()
 
 
 def texts(content: Any) -> str:
@@ -240,8 +249,14 @@ def unchanged(text: str) -> str:
     return text
 
 
+def _unreadable(path: Path, error: Exception) -> UsageError:
+    return UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
 class Recording:
-    """One file. Reading it again gives the same again; what is broken is counted once.
+    """One ordinary file, and never what a link leads to: a person who names a link names its target.
+
+    Reading it again gives the same again; what is broken is counted once.
 
     Everything it yields is as recorded: readers call `clean` on what they keep.
     """
@@ -261,11 +276,11 @@ class Recording:
         self._document: Any = None
         self._parsed = False
         try:
-            with path.open("rb") as file:
+            with disk.opened(path) as file:
                 self.magic = file.read(4)
-            on_disk = path.stat().st_size
+                on_disk = os.fstat(file.fileno()).st_size
         except (OSError, ValueError) as error:
-            raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+            raise _unreadable(path, error) from error
         if self.magic[:2] in UTF16:
             raise UsageError(f"{path}: is UTF-16", hint="save it as UTF-8")
         packed = self.magic in (ZSTANDARD, ZIP)
@@ -316,7 +331,7 @@ class Recording:
         """The lines that are not blank, with their numbers. One that is too long is left out and counted."""
         size = number = too_long = 0
         self.written_at = None
-        with closing(self._open()) as file:
+        with closing(self.content()) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
                 size += len(line)
@@ -341,7 +356,7 @@ class Recording:
     def opening(self) -> bytes:
         """The first line that is not blank, without a byte order mark; cut off where it is too long."""
         size = 0
-        with closing(self._open()) as file:
+        with closing(self.content()) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 size += len(line)
                 self.budget.require_size(size)
@@ -353,7 +368,7 @@ class Recording:
     def document(self) -> Any:
         """The whole file as one JSON value, parsed once; `None` where it is no JSON. Refuses what is too large."""
         if not self._parsed:
-            with closing(self._open()) as file:
+            with closing(self.content()) as file:
                 content = file.read(min(LARGEST_DOCUMENT, self.budget.most) + 1)
             self.budget.require_size(len(content))
             if len(content) > LARGEST_DOCUMENT:
@@ -374,7 +389,7 @@ class Recording:
     def lines(self) -> Iterator[str]:
         """The lines of a text file without their ends, streamed."""
         size = 0
-        with closing(self._open()) as file:
+        with closing(self.content()) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 if not size:
                     line = line.removeprefix(BYTE_ORDER_MARK)
@@ -425,11 +440,12 @@ class Recording:
         """Lines left out because they are broken or too long, with those of the files beside it."""
         return self._broken + self._too_long + sum(part.bad_lines for part in self._parts)
 
-    def _open(self) -> BinaryIO:
+    def content(self) -> BinaryIO:
+        """The file from its beginning, unpacked where it was compressed with Zstandard."""
         try:
-            file = self.path.open("rb")
+            file = disk.opened(self.path)
         except OSError as error:
-            raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+            raise _unreadable(self.path, error) from error
         if self.magic != ZSTANDARD:
             return file
         return io.BufferedReader(Unpacked(file, lambda: self.note(DAMAGED)), 2**20)

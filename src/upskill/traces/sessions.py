@@ -8,13 +8,14 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from upskill import processes
+from upskill import disk, processes
 from upskill.errors import UpskillError, UsageError
 from upskill.traces import claude_code, codex, coding_agents
 from upskill.traces.recording import Recording, at, items, mapping, objects, parsed, string
@@ -28,6 +29,7 @@ SHORT_NAMES: Mapping[str, str] = {"claude": "claude-code", "gemini": "gemini-cli
 
 _LOOKED_AT = 40
 """Records at the head of a file in which its folder must be named."""
+_ENDINGS = (".jsonl", ".jsonl.zst")
 _WAIT_SECONDS = 60
 _OPENCODE_QUIET = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -86,8 +88,8 @@ def sessions_of_all_folders(*, environment: Mapping[str, str]) -> tuple[list[tup
     looked: list[str] = []
     for store in _STORES:
         own = Path(environment.get(store.variable) or home / store.default)
-        files = [path for pattern in store.patterns for path in _files(own, pattern)]
-        looked.append(f"{AGENTS[store.agent]}: {len(files):,} sessions in {own / store.below}")
+        files = store.files(own)
+        looked.append(f"{AGENTS[store.agent]}: {len(files):,} sessions in {own / store.below[0]}")
         for path in files:
             name = f"{store.agent}/{path.relative_to(own).as_posix()}"
             found.append((Session(agent=store.agent, path=path, written_at=_written(path)), name))
@@ -133,15 +135,25 @@ class _Store:
     """Names the agent's own folder, if it is set."""
     default: str
     """That folder, below the home of the user."""
-    below: str
-    patterns: tuple[str, ...]
+    below: tuple[str, ...]
+    """The folders in it that hold sessions; the first one is named to people."""
+    pattern: str
+    depth: int
     belongs: Callable[[Path, _Folder], bool]
+
+    def files(self, own: Path) -> list[Path]:
+        """The sessions, without those of subagents, which belong to another session."""
+        found: list[Path] = []
+        for folder in self.below:
+            with suppress(OSError):
+                found += disk.below(own / folder, self.pattern, depth=self.depth)
+        return [path for path in found if path.name.endswith(_ENDINGS) and not path.name.startswith("agent-")]
 
     def find(self, here: _Folder, home: Path, environment: Mapping[str, str]) -> tuple[list[Session], str]:
         """The sessions of a folder, and where was looked."""
         own = Path(environment.get(self.variable) or home / self.default)
-        files = [path for pattern in self.patterns for path in _files(own, pattern)]
-        root, count = own / self.below, len(files)
+        files = self.files(own)
+        root, count = own / self.below[0], len(files)
         looked = f"{count:,} session{'' if count == 1 else 's'} in {root}" if root.is_dir() else f"nothing in {root}"
         found = [path for path in files if self.belongs(path, here)]
         return [Session(agent=self.agent, path=path, written_at=_written(path)) for path in found], looked
@@ -170,28 +182,27 @@ _STORES = (
         agent=claude_code.READER.name,
         variable="CLAUDE_CONFIG_DIR",
         default=".claude",
-        below="projects",
-        patterns=("projects/*/*.jsonl",),
+        below=("projects",),
+        pattern="*.jsonl",
+        depth=1,
         belongs=lambda path, here: here.is_named(_first_value(path, lambda record: string(record.get("cwd")))),
     ),
     _Store(
         agent=codex.ROLLOUT.name,
         variable="CODEX_HOME",
         default=".codex",
-        below="sessions",
-        patterns=tuple(
-            f"{folder}/**/rollout-*{ending}"
-            for folder in ("sessions", "archived_sessions")
-            for ending in (".jsonl", ".jsonl.zst")
-        ),
+        below=("sessions", "archived_sessions"),
+        pattern="rollout-*.jsonl*",
+        depth=disk.MOST_DEPTH,
         belongs=lambda path, here: here.is_named(_first_value(path, _codex_folder)),
     ),
     _Store(
         agent=coding_agents.GEMINI.name,
         variable="GEMINI_CLI_HOME",
         default="",
-        below=".gemini/tmp",
-        patterns=(".gemini/tmp/*/chats/session-*.jsonl",),
+        below=(".gemini/tmp",),
+        pattern="session-*.jsonl",
+        depth=2,
         belongs=_is_gemini_project,
     ),
 )
@@ -204,7 +215,7 @@ def _opencode(
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
     if not data.is_dir():
         return [], f"nothing in {data}"
-    if max((_written(path) for path in data.glob("*.db*")), default=newer_than + 1) < newer_than:
+    if max((_written(path) for path in disk.listed(data, "*.db*")), default=newer_than + 1) < newer_than:
         return [], f"{data} is older"
     program = processes.find_program("opencode", source=environment)
     if program is None:
@@ -258,18 +269,9 @@ def _ask(words: list[str], *, folder: str, environment: Mapping[str, str]) -> st
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-def _files(root: Path, pattern: str) -> list[Path]:
-    """The files, without those of subagents, which belong to another session."""
-    try:
-        return [path for path in root.glob(pattern) if path.is_file() and not path.name.startswith("agent-")]
-    except OSError:
-        return []
-
-
 def _head(path: Path, size: int) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(size).decode("utf-8", "replace")
+        return disk.beginning(path, size).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -37,14 +37,7 @@ _HEEDED_TOGETHER = frozenset(
 @click.argument("skills", metavar="SKILL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.students("A model to measure; may be repeated.")
 @options.BASE_URL
-@click.option(
-    "-t",
-    "--tests",
-    "prompt_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A file of trigger prompts.  [default: evals/triggers.json of the skill]",
-)
+@options.tests_file("prompt_file", "A file of trigger prompts.  [default: evals/triggers.json of the skill]")
 @click.option("--write", is_flag=True, help="Have a teacher write the prompts, and measure nothing; -m is the teacher.")
 @click.option("--together", is_flag=True, help="2 to 6 skills: measure which of them takes loads from which.")
 @click.option("--runs", type=int, default=1, metavar="N", help="Repeats of each prompt.  [default: 1]")
@@ -85,8 +78,10 @@ def command(
     verdict; 130 interrupted.
     """
     from upskill.core.by_name import by_name
+    from upskill.core.models.teachers import has_teacher
     from upskill.core.nouns.skill import read_among
     from upskill.core.runs.own_runs import cap_for_yes, settings_record, typed_variables
+    from upskill.report.next_step import BY_HAND, BY_HAND_INTO
     from upskill.trigger.report import step_after_trigger
     from upskill.trigger.trigger import TriggerOrder, plan_triggering, trigger
 
@@ -138,11 +133,15 @@ def command(
     asked = typed_options(without=("skills", "as_json", "verbose", "require", "store")) + cap
     where = {"--harness": settings["harness"], "--among": among}
     revised = {"--eval-model": settings["models"], "--eval-base-url": settings["base_url"]}
+    asked_of = {"-m": settings["models"], "--base-url": settings["base_url"]}
+    folder = quote(str(skill))
+    teacher, teacher_into = ("", "") if has_teacher(chosen.values) else (BY_HAND, BY_HAND_INTO)
     step = step_after_trigger(
         result,
-        repeat=f"{variables}upskill trigger {quote(str(skill))}{asked}",
-        revise=f"{variables}upskill generate --description-only --from {quote(str(skill))}{_typed(revised | where)}",
-        write=f"upskill trigger {quote(str(skill))} --write",
+        repeat=f"{variables}upskill trigger {folder}{asked}",
+        revise=f"{variables}upskill generate --description-only --from {folder}{teacher}{_typed(revised | where)}",
+        write=f"upskill trigger {folder} --write -t more-prompts.json{teacher_into}",
+        prompted=f"{variables}upskill eval {folder}{_typed(asked_of)} --harness chat",
     )
     _show(result, step, as_json=as_json, verbose=verbose)
     return _exit_code(result, require=require)

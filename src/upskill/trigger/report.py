@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from upskill.core.nouns import Purchase
 from upskill.core.nouns.case import Json
 from upskill.core.nouns.text import count, shortened
 from upskill.core.nouns.trigger import WELL, PromptTally, TriggerPrompt, TriggerRate, TriggerScore
-from upskill.report.console import print_table
-from upskill.report.next_step import NextStep
+from upskill.report.console import show_table
+from upskill.report.next_step import NO_TOOL, NextStep
 from upskill.report.wording import dollars, names_by_model
 
 TRIGGER_SCHEMA = "upskill.trigger/1"
@@ -133,25 +132,17 @@ def _company(score: TriggerScore) -> str:
 
 def show_triggering(result: TriggerResult, console: Console, *, verbose: bool = False) -> None:
     """A row for each model and company, then the prompts that went wrong, then what it rests on."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     intervals = ", ".join(dict.fromkeys(map(_confidence, result.scores))) or "95% CI"
-    for title in ("model", "offered", "recall", "near misses", "precision", f"J ({intervals})", "verdict"):
-        table.add_column(title, no_wrap=title not in ("model", "verdict"), overflow="fold")
-    names = _names(result)
+    heads = ("model", "offered", "recall", "near misses", "precision", f"J ({intervals})", "verdict")
+    names, rows = _names(result), []
     for score in result.scores:
         j = "-"
         if score.j is not None and score.interval is not None:
             j = f"{score.j:.2f} ({score.interval.low:.2f} to {score.interval.high:.2f})"
-        table.add_row(
-            Text(names[score.student]),
-            Text(_company(score)),
-            Text(rate_words(score.recall)),
-            Text(rate_words(score.near_miss)),
-            Text(rate_words(score.precision)),
-            Text(j),
-            Text(score.verdict, style=_STYLES.get(score.verdict, "dim")),
-        )
-    print_table(table, console)
+        rates = map(rate_words, (score.recall, score.near_miss, score.precision))
+        cells = map(Text, (names[score.student], _company(score), *rates, j))
+        rows.append([*cells, Text(score.verdict, style=_STYLES.get(score.verdict, "dim"))])
+    show_table(heads, rows, console)
     for line in (*wrong_lines(result, most=None if verbose else _MOST_WRONG), *_method_lines(result)):
         console.print(Text(line), soft_wrap=True)
 
@@ -207,10 +198,11 @@ def spent_line(result: TriggerResult) -> str:
     return f"spent: {dollars(bought.cost)}, {count(bought.calls, 'call')}, {count(bought.tokens, 'token')}{cached}"
 
 
-def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str, write: str) -> NextStep:
+def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str, write: str, prompted: str) -> NextStep:
     """The one command for what was found.
 
-    `repeat` measures again, `revise` lets a teacher work on the description, `write` lets one write prompts.
+    `repeat` measures again, `revise` lets a teacher work on the description, `write` lets one write prompts, and
+    `prompted` measures the skill in the prompt.
     """
     if not result.interrupted and _has_too_few_prompts(result):
         return NextStep("let a teacher write more prompts", write)
@@ -218,4 +210,8 @@ def step_after_trigger(result: TriggerResult, *, repeat: str, revise: str, write
         return NextStep("ask again what is missing", repeat)
     if result.triggers_well:
         return NextStep("check it in every build", f"{repeat} --require")
+    if any(score.no_tool_called for score in result.scores):
+        return NextStep(NO_TOOL, prompted)
+    if all(score.verdict != "does not trigger well" and (score.j or 0) > WELL for score in result.scores):
+        return NextStep("let a teacher write more prompts, since these cannot decide it", write)
     return NextStep("let the teacher revise the description", revise)

@@ -2,19 +2,24 @@
 
 import json
 import os
+import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from agents.escapes import attempts
+from agents.escapes.examine import try_to_escape
 from forking import Forker
 from upskill.agents import doctor as doctor_agent
-from upskill.agents.doctor import AgentDiagnosis, agent_json, agent_lines, examine_installed
-from upskill.agents.escape_attempts import WHAT
+from upskill.agents.doctor import WHAT, AgentDiagnosis, agent_json, agent_lines, examine_agent, examine_installed
 from upskill.agents.harness import CodingAgent, find_agent
 from upskill.core.progress import SILENT
 from upskill.core.trials.harness import load_harness
-from upskill.sandbox import Backend
+from upskill.sandbox import Backend, Mount, Sandbox, SandboxSpec, open_sandbox
+from upskill.sandbox.bubblewrap import open_bubblewrap
+from upskill.sandbox.profile import HARDENED
 
 BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
 FAKE = """#!/bin/sh
@@ -68,6 +73,12 @@ def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_fo
     assert found.known
     assert agent_lines(found, facts)[-1] == f"{harness} {found.version}: ok"
     assert json.loads(json.dumps(agent_json(found, facts, kernel="6")))["agent"]["ok"] is True
+    loaded = load_harness(harness)
+    assert isinstance(loaded, CodingAgent)
+    program_found = find_agent(loaded.adapter, named=BINARIES / program)
+    tried = try_to_escape(loaded.adapter, program_found, partial(open_sandbox, backend=backend))
+    assert {one.name: one.saw for one in tried if not one.held} == {}
+    assert [one.name for one in tried] == list(attempts.WHAT)
 
 
 def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it() -> None:
@@ -86,6 +97,32 @@ def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it
     assert not found.known
     assert harness.require_fit(newer, backend="bubblewrap", run=True, progress=SILENT) == (note,)
     assert tuple(doctor_agent._examined.values()) == (found,), "not examined again"
+
+
+def test_each_attempt_of_the_doctor_breaks_in_a_weaker_sandbox() -> None:
+    """Its network is the host's, the bait is mounted, and the skill lies in it as a file that anybody can change."""
+    harness = load_harness("codex")
+    assert isinstance(harness, CodingAgent)
+    shared = replace(HARDENED, namespaces=(*HARDENED.namespaces, "--share-net"))
+    temporary = Path(tempfile.gettempdir())  # that of the trial is another
+
+    def open_weaker(spec: SandboxSpec) -> Sandbox:
+        bait = max(temporary.glob("upskill-bait-*"), key=lambda path: path.stat().st_mtime)
+        skill = {path: data for path, data in spec.read_only.items() if path.endswith("/SKILL.md")}
+        kept = {path: data for path, data in spec.read_only.items() if path not in skill}
+        mounts = (*spec.mounts, Mount(source=bait, target=str(bait)))
+        sandbox = open_bubblewrap(replace(spec, read_only=kept, mounts=mounts), recipe=shared)
+        sandbox.put(skill)
+        return sandbox
+
+    program = find_agent(harness.adapter, named=BINARIES / "codex")
+    found = examine_agent(harness.adapter, program, open_one=open_weaker)
+    assert not found.ok
+    assert {one.name: one.held for one in found.attempts} == dict.fromkeys(WHAT, False), found
+    saw = {one.name: one.saw for one in found.attempts}
+    assert "id_ed25519" in saw["home"]
+    assert "SKILL.md" in saw["files"]
+    assert "a listener of the host was called" in saw["network"]
 
 
 def test_an_agent_that_does_not_work_is_not_ok_and_does_not_measure(tmp_path: Path, forker: Forker) -> None:

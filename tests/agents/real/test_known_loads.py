@@ -73,20 +73,17 @@ def test_an_evaluation_finds_what_is_known(
     loads = report.loads
     assert loads is not None
     assert (loads.answers, loads.loaded) == (CASES * REPEATS, router.drawn.loaded.total())
-    assert _holds(loads.cases_like_these, truth.load_rate)
-    assert _holds(_lift(report.lifts, "offered").cases_like_these, truth.offered_lift)
-    assert _holds(_lift(report.lifts, "with_skill").cases_like_these, truth.forced_lift)
-    if loads_in == "easy cases":
-        assert (loads.lift_if_loaded, loads.withheld) == (None, "loads with easy cases")
-    else:
-        assert loads.lift_if_loaded is not None
-        assert _holds(loads.lift_if_loaded.interval, truth.offered_lift / truth.load_rate)
+    assert loads.about == "new cases"
+    assert _holds(loads.interval, truth.load_rate)
+    assert _holds(_lift(report.lifts, "offered").interval, truth.offered_lift)
+    assert _holds(_lift(report.lifts, "with_skill").interval, truth.forced_lift)
 
 
 def _lift(lifts: tuple[Lift, ...], arm: str) -> Lift:
     (found,) = (lift for lift in lifts if lift.arm == arm and lift.against == "baseline")
+    assert found.about == "new cases"
     return found
 
 
-def _holds(interval: Interval | None, truth: float) -> bool:
-    return interval is not None and interval.low <= truth <= interval.high
+def _holds(interval: Interval, truth: float) -> bool:
+    return interval.low <= truth <= interval.high

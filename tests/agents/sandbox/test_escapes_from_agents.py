@@ -1,18 +1,17 @@
-"""The attempts that `doctor --harness` makes from inside an agent: each must be able to break.
+"""The attempts that are made from inside an agent: each must be able to break.
 
-Here they run in bare sandboxes. That they hold inside the real agents is shown in `tests/agents`.
+Here they run in bare sandboxes. That they hold inside the real agents is shown in `tests/agents/real`.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from upskill.agents.escape_attempts import (
+from agents.escapes.attempts import (
     PLAN,
     PROGRAM,
     RESULT,
     WHAT,
-    AttemptResult,
     Forgery,
     Surroundings,
     command,
@@ -21,6 +20,7 @@ from upskill.agents.escape_attempts import (
     program,
     read_attempts,
 )
+from upskill.agents.doctor import AttemptResult
 from upskill.sandbox import Mount, Sandbox, SandboxSpec
 from upskill.sandbox.bubblewrap import open_bubblewrap
 from upskill.sandbox.profile import HARDENED, Recipe

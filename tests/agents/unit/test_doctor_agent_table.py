@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from upskill.agents.doctor import AgentDiagnosis, agent_json, agent_lines, show_agent
-from upskill.agents.escape_attempts import AttemptResult
+from upskill.agents.doctor import AgentDiagnosis, AttemptResult, agent_json, agent_lines, show_agent
 from upskill.sandbox import SandboxFacts
 
 FACTS = SandboxFacts(backend="bubblewrap", version="0.8.0", profile="sha256:0", memory_by="cgroup", probes=())

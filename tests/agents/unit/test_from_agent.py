@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from upskill.agents.escape_attempts import WHAT, events_tried, judge, read_attempts
-from upskill.agents.escape_program import ATTEMPTS
+from agents.escapes.attempts import WHAT, events_tried, judge, read_attempts
+from agents.escapes.program import ATTEMPTS
 
 
 def test_every_attempt_is_made_in_the_order_in_which_people_read_them() -> None:

@@ -7,14 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from forking import COMMAND, Done, started
 from hub_server import TOKEN, Answer, File, Hub, Request
-from typed import Upskill, wait
+from typed import wait
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "traces"
 SESSION = (SAMPLES / "claude-code" / "session.jsonl").read_bytes()
@@ -22,30 +20,6 @@ SKILL = "---\nname: port\ndescription: Knows the port of the service.\n---\nThe 
 CASES = json.dumps({"cases": [{"id": f"c{n}", "input": f"Q{n}?", "expected": {"contains": "7413"}} for n in range(2)]})
 
 Typed = Callable[..., Done]
-
-
-@pytest.fixture
-def hub() -> Iterator[Hub]:
-    with Hub() as hub:
-        yield hub
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "hf"
-
-
-@pytest.fixture
-def variables(hub: Hub, cache: Path) -> dict[str, str]:
-    return {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(cache)}
-
-
-@pytest.fixture
-def typed(upskill: Upskill, variables: dict[str, str]) -> Typed:
-    def run(*words: str, **more: str) -> Done:
-        return upskill(*words, **{**variables, **more})
-
-    return run
 
 
 def _small_session(number: int) -> str:
@@ -223,7 +197,7 @@ def test_a_connection_that_is_cut_is_resumed_where_it_broke(typed: Typed, hub: H
     hub.cut_after = 11_000_000
     done = typed("trace", "hf://datasets/team/traces")
     assert done.returncode == 0, done.stderr
-    assert [one.range for one in _downloads(hub)] == [None, "bytes=10485760-"]
+    assert [one.range for one in _downloads(hub) if "/cdn/" in one.path] == [None, "bytes=11000000-"]
 
 
 def test_the_token_goes_to_no_other_host(typed: Typed, hub: Hub, home: Path, cache: Path) -> None:

@@ -13,8 +13,8 @@ from typing_again import typed_again
 from upskill.core.nouns import Errored, Scored
 from upskill.errors import SkillInvalid, UsageError
 from upskill.evaluation.regrade import regrade
-from upskill.evaluation.report import read_report
 from upskill.evaluation.resume import resume
+from upskill.report.result_notes import result_notes
 
 JUDGED = [("Which port?", {"contains": "7413", "judge": "is polite"})]
 ITSELF = {"judge": "any", "judge_is_student": True}
@@ -171,7 +171,7 @@ def test_a_judge_that_is_served_elsewhere_is_no_student(skill: Make, run: Run, t
     assert not any("judged its own" in note for note in ran.evaluation.notes)
 
 
-def test_a_judge_that_passes_whatever_is_verbose_makes_no_lift(skill: Make, run: Run) -> None:
+def test_a_judge_that_passes_whatever_is_verbose_is_seen_beside_the_verdict(skill: Make, run: Run) -> None:
     rng = random.Random(4)
 
     def behave(asked: ReceivedRequest) -> Behaviour:
@@ -179,24 +179,17 @@ def test_a_judge_that_passes_whatever_is_verbose_makes_no_lift(skill: Make, run:
             return _polite(asked)
         return Behaviour(text=rng.choice(("7413", "9999")) + (", please" if asked.has_skill else ""))
 
-    cases = [(f"Which port has {n}?", {"contains": "7413", "judge": "is right"}) for n in range(8)]
+    cases = [(f"Which port has {n}?", {"contains": "7413", "judge": "is right"}) for n in range(16)]
     with Provider(behave) as provider:
-        ran = run(skill(cases), ["any"], base_url=provider.url, **ITSELF, repeats=6, concurrency=1)
+        ran = run(skill(cases), ["any"], base_url=provider.url, **ITSELF, repeats=3, concurrency=1)
     (report,) = ran.evaluation.students
-    assert report.lifts[0].these_cases.low > 0.2, "as judged"
-    assert report.verdict == "undecided"
-    assert "corrected for the judge's errors," in report.sentence
-    assert report.judge_error is not None
-    assert report.judge_error.compared == 96
-    assert regrade(ran.run).students[0].judge_error == report.judge_error
-    assert read_report(ran.run).evaluation.students[0].judge_error == report.judge_error
-
-
-def test_a_judge_whose_errors_could_not_be_measured_is_noted(skill: Make, run: Run) -> None:
-    with Provider(_polite) as provider:
-        ran = _judged(run, skill(JUDGED), provider)
-    said = "(4 answers that other checks could decide); the interval does not include it"
-    assert f"the judge's error rate was not measured {said}" in ran.evaluation.notes
+    assert report.verdict == "helps", "as judged"
+    assert ran.evaluation.judge is not None
+    assert ran.evaluation.judge.compared == 96
+    (said,) = (note for note in result_notes(ran.evaluation) if note.text.startswith("judge: "))
+    assert said.must_show
+    assert said.text.endswith("; the interval does not include its errors")
+    assert regrade(ran.run).judge is not None
 
 
 def test_a_judge_that_nobody_asked_for_is_said(skill: Make, run: Run) -> None:

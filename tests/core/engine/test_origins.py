@@ -1,15 +1,14 @@
 """What is sent to a server stays there: no redirect, proxy or file of passwords takes it elsewhere or adds to it."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from calling import ask, endpoint_at
+from listening import Quiet, listening
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.core.models import Endpoint, MeteredClient, probe, resolve_model
 from upskill.core.models.preflight import count_tokens
@@ -31,7 +30,7 @@ class Server:
 def serving(elsewhere: str | None = None, status: int = 307) -> Iterator[Server]:
     server = Server(elsewhere)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -44,19 +43,8 @@ def serving(elsewhere: str | None = None, status: int = 307) -> Iterator[Server]
 
         do_GET = do_POST
 
-        def log_message(self, *_: object) -> None:
-            """Nothing is printed."""
-
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.url = f"http://127.0.0.1:{listener.server_port}"
-    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(Handler) as server.url:
         yield server
-    finally:
-        listener.shutdown()
-        thread.join()
-        listener.server_close()
 
 
 def _endpoint(kind: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Endpoint:

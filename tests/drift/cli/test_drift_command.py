@@ -227,7 +227,9 @@ def test_a_model_that_no_longer_needs_the_skill_is_told_so(upskill: Upskill, dri
     assert "error: port: its history was bought with any, not with some\n" in other.stderr
     assert "hint:  type --new-model any=better\n" in other.stderr
     make_more = json.loads((here / "skills" / "port" / "skill_meta.json").read_text())
-    make_more["cases"] += [{**make_more["cases"][0], "id": f"d{n}", "input": f"Question {n}?"} for n in range(8, 40)]
+    make_more["cases"] += [
+        {**make_more["cases"][0], "id": f"d{n}", "input": f"Question {n}?", "family": "none"} for n in range(8, 56)
+    ]
     (here / "skills" / "port" / "skill_meta.json").write_text(json.dumps(make_more))
 
     def better(asked: ReceivedRequest) -> Behaviour:

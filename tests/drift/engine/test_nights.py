@@ -279,7 +279,8 @@ def test_a_damaged_state_is_an_error_that_names_the_file(watcher: Watcher) -> No
     whole = json.loads(path.read_text())
     damages: tuple[dict[str, object], ...] = (
         {"cases": []},
-        {"limit": None},
+        {"mode": None, "nights": [{"date": "2026-01-01", "passed": ["c0"], "failed": []}]},
+        {"answers": 1},
         {"watched_from": 7},
         {"bought": ["soon"]},
         {"format": "other/1"},

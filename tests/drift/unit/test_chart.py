@@ -4,16 +4,20 @@ import random
 
 import pytest
 
-from upskill.core.nouns import Interval, Lift
-from upskill.core.nouns.lift import Verdict
+from report.unit.evaluations import lift
+from upskill.core.nouns import Interval
+from upskill.core.nouns.lift import Claim, Verdict
 from upskill.drift.chart import (
+    NIGHT_NOISE,
     NIGHTLY,
     CaseCount,
     alarm_limit,
     change_between,
     changed_for_good,
     changed_side,
+    contrasts_of,
     expect,
+    night_noise,
     raised,
     rotation,
 )
@@ -24,12 +28,18 @@ def _history(*passed: int, answers: int = 10) -> list[CaseCount]:
     return [CaseCount(passed=one, answers=answers) for one in passed]
 
 
+def _nights(*passed: int, answers: int = 80) -> list[CaseCount]:
+    return [CaseCount(passed=one, answers=answers) for one in passed]
+
+
 def test_cases_that_differ_keep_their_rates_and_cases_that_do_not_share_one() -> None:
-    own = expect(_history(*[0] * 10, *[10] * 10), nights=5).rates
+    own = expect(_history(*[0] * 10, *[10] * 10), nights=_nights(*[20] * 5, answers=40)).rates
     assert own[0] < 0.06
     assert own[-1] > 0.94
     rng = random.Random(1)
-    alike = expect(_history(*(sum(rng.random() < 0.5 for _ in range(10)) for _ in range(40))), nights=5).rates
+    alike = expect(
+        _history(*(sum(rng.random() < 0.5 for _ in range(10)) for _ in range(40))), nights=_nights(*[40] * 5)
+    ).rates
     assert max(alike) - min(alike) < 0.15
     assert sum(alike) / 40 == pytest.approx(0.5, abs=0.05)
 
@@ -40,11 +50,28 @@ def test_a_night_as_expected_lowers_the_chart_and_a_fall_raises_it() -> None:
     assert raised(1.0, [(0.9, True)] * 14 + [(0.9, False)] * 6) == pytest.approx(3.0)
 
 
-def test_the_limit_is_wider_where_less_is_known() -> None:
+def test_the_limit_is_wider_where_less_is_known_and_where_nights_are_noisier() -> None:
     rng = random.Random(2)
     passed = [sum(rng.random() < 0.75 for _ in range(10)) for _ in range(40)]
-    five, one = (alarm_limit(expect(_history(*passed), nights=nights), seed="0") for nights in (5, 1))
-    assert 4 < five < one
+    five, one = (expect(_history(*passed), nights=nights) for nights in (_nights(*[60] * 5), _nights(300, answers=400)))
+    assert 4 < alarm_limit(five, seed="0") < alarm_limit(one, seed="0")
+    assert alarm_limit(five, seed="0") < alarm_limit(five, seed="0", noise=0.08)
+
+
+def test_nights_of_the_history_that_differ_by_more_than_chance_are_taken_for_noisy() -> None:
+    history = _history(*[7] * 40)
+    for passed, noise in (([56] * 5, 0.03), ((52, 58, 60, 54, 56), 0.03), ((40, 72, 54, 42, 70), 0.12)):
+        assert night_noise(expect(history, nights=_nights(*passed)).contrasts) == noise
+
+
+def test_nights_that_follow_one_another_show_their_noise() -> None:
+    def nights(*passed: int) -> list[list[tuple[float, bool]]]:
+        return [[(0.7, number < one) for number in range(NIGHTLY)] for one in passed]
+
+    quiet = expect(_history(*[7] * 40), nights=_nights(*[56] * 5)).contrasts
+    known = list(quiet)
+    assert night_noise([*known, *contrasts_of(nights(*[14] * 20))]) == NIGHT_NOISE
+    assert night_noise([*known, *contrasts_of(nights(*[18, 10] * 10))]) >= 0.08
 
 
 def test_every_case_has_its_turn() -> None:
@@ -81,31 +108,31 @@ def test_a_case_that_flaps_is_rarely_taken_for_one_that_changed_for_good() -> No
 
 
 def test_the_interval_of_a_change_includes_what_one_night_adds() -> None:
-    same = change_between(_history(*[9] * 40), _history(*[9] * 40), nights=5)
+    same = change_between(_history(*[9] * 40), _history(*[9] * 40), nights=5, noise=0.03)
     assert same.mean == 0
     assert same.interval.high >= 0.059, "1.96 times three points, at least"
-    fell = change_between(_history(*[9] * 40), _history(*[1] * 40, answers=2), nights=5)
+    fell = change_between(_history(*[9] * 40), _history(*[1] * 40, answers=2), nights=5, noise=0.03)
     assert fell.interval.below_zero
 
 
 @pytest.mark.parametrize(
-    ("verdict", "interval", "need"),
+    ("verdict", "interval", "about", "need"),
     [
-        ("helps", (0.02, 0.08), "still helps"),
-        ("hurts", (-0.3, -0.1), "hurts now"),
-        ("undecided", (-0.05, 0.09), "no longer needed"),
-        ("no difference", (-0.05, 0.09), "no longer needed"),
-        ("undecided", (-0.05, 0.10), "undecided"),
-        ("invalid", (-0.05, 0.05), "undecided"),
-        ("undecided", None, "undecided"),
+        ("helps", (0.02, 0.08), "new cases", "still helps"),
+        ("hurts", (-0.3, -0.1), "new cases", "hurts now"),
+        ("undecided", (-0.05, 0.09), "new cases", "no longer needed"),
+        ("no difference", (-0.05, 0.09), "new cases", "no longer needed"),
+        ("undecided", (-0.05, 0.10), "new cases", "undecided"),
+        ("invalid", (-0.05, 0.05), "new cases", "undecided"),
+        ("no difference", (-0.05, 0.05), "these cases", "undecided"),
     ],
 )
 def test_a_skill_is_not_needed_only_where_less_than_ten_points_are_shown(
-    verdict: Verdict, interval: tuple[float, float] | None, need: Need
+    verdict: Verdict, interval: tuple[float, float], about: Claim, need: Need
 ) -> None:
-    wide = Interval(low=-1, high=1)
-    like = None if interval is None else Interval(low=interval[0], high=interval[1])
-    lift = Lift(
-        arm="with_skill", against="baseline", mean=0, these_cases=wide, cases_like_these=like, pairs=200, dropped=0
-    )
-    assert need_of(verdict, lift) == need
+    found = lift(mean=0, interval=Interval(low=interval[0], high=interval[1]), about=about)
+    assert need_of(verdict, found) == need
+
+
+def test_nothing_is_said_of_the_need_where_no_pair_is_left() -> None:
+    assert need_of("undecided", None) == "undecided"

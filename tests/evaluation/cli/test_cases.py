@@ -90,8 +90,8 @@ def test_few_cases_get_their_advice_and_their_limit_with_the_result(upskill: Ups
     (quay / "student.yaml").write_text("rules: [{replies: [8472 quay.lock]}]")
     done = upskill("eval", cases_of(quay, GOOD, UNPROVEN), "-m", f"scripted/{quay}/student.yaml", "--fresh", "-v")
     said = done.stdout + done.stderr
-    assert said.count("decide it: upskill cases write") == 1
-    assert done.stdout.count("2 cases cannot rule out that the skill breaks up to 78% of new cases") == 1
+    assert said.count("2 of 2 answers pass without the skill: write cases that need it: upskill cases write") == 1
+    assert done.stdout.count("6 cases are the fewest for a verdict about new cases") == 1
 
 
 def test_programs_take_long_so_it_is_said_that_they_are_run(upskill: Upskill, quay: Path) -> None:

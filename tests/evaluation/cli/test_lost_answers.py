@@ -11,6 +11,7 @@ from forking import Done
 from provider import Behaviour, Provider, ReceivedRequest
 from typed import Upskill
 from upskill.core.models import CallPolicy
+from upskill.core.nouns.text import points
 
 CASES = 12
 HASTY = {
@@ -109,3 +110,49 @@ def test_an_invalid_design_typed_again_stays_invalid_and_says_why_each_time(upsk
         assert len(provider.requests) == asked, "all of it is in the store by now"
         fresh = upskill(*words, "--fresh", "--json", **variables)
         assert json.loads(fresh.stdout)["students"][0]["verdict"] != "invalid", "none of the new draws was lost"
+
+
+class Crashes:
+    """Knows the first cases with the skill only. The first answers to some cases are cut, in these arms."""
+
+    def __init__(self, *, known_without: int, cut: int, arms: tuple[bool, ...]) -> None:
+        self._known_without, self._cut, self._arms = known_without, cut, arms
+        self._asked: Counter[tuple[str, bool]] = Counter()
+
+    def __call__(self, asked: ReceivedRequest) -> Behaviour:
+        number, key = int(asked.prompt.split()[1].rstrip("?")), (asked.prompt, asked.has_skill)
+        self._asked[key] += 1
+        if number < self._cut and asked.has_skill in self._arms and self._asked[key] == 1:
+            return Behaviour(fault="cut")
+        return Behaviour(text="yes" if asked.has_skill or number >= self._known_without else "no")
+
+
+def test_an_answer_that_both_arms_lost_and_gave_when_asked_again_is_no_loss(upskill: Upskill, even_skill: Path) -> None:
+    words = ("eval", str(even_skill), "-m", "any", "--runs", "1", "--base-url")
+    with Provider(Crashes(known_without=8, cut=3, arms=(True, False))) as provider:
+        done = upskill(*words, provider.url, "--json", **HASTY)
+    assert done.returncode == 0, done.stderr
+    (report,) = json.loads(done.stdout)["students"]
+    assert [report["arms"][arm]["lost"] for arm in ("baseline", "with_skill")] == [3, 3], "they are still counted"
+    assert report["verdict"] == "helps", report["sentence"]
+    assert report["lifts"][0]["supposes"] is None
+
+
+def test_where_losses_decide_the_first_line_says_so_with_the_interval_that_decided(
+    upskill: Upskill, even_skill: Path
+) -> None:
+    cases = [{"id": f"c{n}", "input": f"Question {n}?", "expected": {"contains": "yes"}} for n in range(20)]
+    (even_skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
+    words = ("eval", str(even_skill), "-m", "any", "--runs", "1", "--base-url")
+    with Provider(Crashes(known_without=6, cut=3, arms=(True,))) as provider:
+        done = upskill(*words, provider.url, **HASTY)
+        again = json.loads(upskill(*words, provider.url, "--json", **HASTY).stdout)
+    (report,) = again["students"]
+    low, high = report["lifts"][0]["interval"]
+    assert low < 0 < high
+    ends = f"{points(low)} to {points(high)}"
+    assert done.stdout.splitlines()[0] == (
+        "Undecided because of lost answers: any goes from 70% to 100% of 20 cases, "
+        f"+30 points (95% CI {ends} if the 3 lost answers with the skill had failed)."
+    )
+    assert f"+30 ({ends})" in done.stdout.splitlines()[1]

@@ -97,7 +97,9 @@ def _meant(words: list[str]) -> set[str]:
     """What the next command changes on purpose: it measures a lift where there was none, with the design of a lift."""
     if "--no-baseline" in words:
         return {"arms"} if "--runs" in words else {"arms", "design", "repeats"}
-    return {"arms", "previous_digest"} if "--compare" in words else set()
+    if "--compare" in words:
+        return {"arms", "previous_digest"} if "--runs" in words else {"arms", "previous_digest", "design", "repeats"}
+    return set()
 
 
 def _changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> set[str]:

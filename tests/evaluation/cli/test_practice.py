@@ -11,6 +11,7 @@ import pytest
 from forking import COMMAND
 from provider import Behaviour, Provider, ReceivedRequest
 from typed import Upskill, wait
+from upskill.core.runs.look_ledger import LookLedger
 
 CASES = 12
 
@@ -23,7 +24,7 @@ def _answer(asked: ReceivedRequest) -> Behaviour:
 
 def _write(skill: Path, *, known: int) -> None:
     facts = "\n".join(f"The code of item {number} is X{number}." for number in range(known))
-    (skill / "SKILL.md").write_text(f"---\nname: codes\ndescription: Knows codes.\n---\n{facts}\n")
+    (skill / "SKILL.md").write_text(f"---\nname: codes\ndescription: Knows codes.\n---\n# Codes\n{facts}\n")
 
 
 @pytest.fixture
@@ -61,12 +62,15 @@ def test_practice_shows_what_changed_spends_no_look_and_the_proof_is_the_first(
         assert "practice, any: 4 of 4 cases pass, 0 before\n  now passes: The code of item" in second.stdout
         asked = {f"c{re.findall(r'[0-9]+', one.prompt)[0]}" for one in provider.requests}
         assert asked == practised
-        assert not list(home.rglob("looks.jsonl")), "practice is no look"
-        proof = upskill(*re.findall(r"upskill (eval .+)$", second.stderr, re.M)[0].split())
-        assert "this is the first look at these held-out cases, with an interval of 95%" in proof.stderr
-        assert "The skill helps any: from 0% to 100%" in proof.stdout
         (ledger,) = home.rglob("looks.jsonl")
-        assert len(ledger.read_text().splitlines()) == 1
+        assert [look.practice for look in LookLedger(ledger).read()] == [True, True]
+        proof = upskill(*re.findall(r"upskill (eval .+)$", second.stderr, re.M)[0].split())
+        assert (
+            "this is the first look at these held-out cases; after a change of the skill the next look" in proof.stderr
+        )
+        assert "The skill helps any: from 0% to 100%" in proof.stdout
+        proven = LookLedger(ledger).read()[-1]
+        assert (proven.practice, proven.level) == (False, 0.025), "practice on other cases is no earlier look"
 
 
 def test_a_second_split_a_split_after_a_look_and_a_case_that_changes_sides_are_noticed(
@@ -75,7 +79,12 @@ def test_a_second_split_a_split_after_a_look_and_a_case_that_changes_sides_are_n
     _write(skill, known=CASES)
     with Provider(_answer) as provider:
         model = ("-m", "any", "--base-url", provider.url, "--runs", "1")
-        upskill("eval", "codes", *model)
+        looked = upskill("eval", "codes", *model)
+        how = "To try changes first: upskill cases split codes, then eval with --practice"
+        assert "this is the first look at these cases; after a change of the skill" in looked.stderr
+        assert how in looked.stderr
+        _write(skill, known=CASES - 1)
+        assert how not in upskill("eval", "codes", *model).stderr, "practice comes too late"
         split = upskill("cases", "split", "codes")
         assert "note: 8 of the 8 held-out cases were looked at before, and stay so" in split.stdout.replace("\n", " ")
         again = upskill("cases", "split", "codes")
@@ -89,6 +98,30 @@ def test_a_second_split_a_split_after_a_look_and_a_case_that_changes_sides_are_n
         assert f"when the cases were split and cannot prove anything: {learn['id']}" in " ".join(proof.split())
         practice = upskill("eval", "codes", *model, "--practice", "-v").stdout
         assert f"held out when the cases were split, and practice now: {held['id']}" in " ".join(practice.split())
+
+
+@pytest.mark.parametrize("name", ["skill_meta.json", "evals/evals.json", "mine.json"])
+@pytest.mark.parametrize("key", [None, "cases", "tests", "evals"])
+def test_every_form_that_is_evaluated_is_split(
+    upskill: Upskill, skill: Path, here: Path, name: str, key: str | None
+) -> None:
+    if (name, key) == ("skill_meta.json", "evals"):
+        return  # provenance there, and no cases
+    (skill / "evals").mkdir()
+    cases = json.loads((skill / "skill_meta.json").read_text())["cases"]
+    (skill / "skill_meta.json").unlink()
+    path = here / name if name == "mine.json" else skill / name
+    path.write_text(
+        json.dumps(cases if key is None else {key: cases, "skill_name": "codes"} if key == "evals" else {key: cases})
+    )
+    named = ("-t", "mine.json") if name == "mine.json" else ()
+    done = upskill("cases", "split", "codes", *named)
+    assert done.stdout.endswith(": 4 practice and 8 held-out cases\n"), done.stderr
+    (here / "student.yaml").write_text("rules: [{replies: [no idea]}]")
+    for practice, asked in (((), 8), (("--practice",), 4)):
+        plan = upskill("eval", "codes", *named, *practice, "-m", "scripted/student.yaml", "-n", "--json", "--runs", "1")
+        assert json.loads(plan.stdout)["cases"] == asked, plan.stdout
+    assert "are split already" in upskill("cases", "split", "codes", *named).stderr
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from upskill.core.models import CallPolicy, MeteredClient
 from upskill.core.nouns import Errored, Scored, Trial
 from upskill.core.settings import resolve_settings
 from upskill.core.trials.engine import run_trials
-from upskill.core.trials.schedule import FixedSchedule
+from upskill.core.trials.schedule import Schedule
 from upskill.core.trials.trial_run import TrialRun
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.prepare import prepare
@@ -59,7 +59,7 @@ def test_a_sandbox_that_does_not_open_measures_nothing(skill: Make, script: Any,
             endpoints=prepared.endpoints,
             client=MeteredClient(policy=CallPolicy()),
             grade=checks.grade,
-            schedules={student.name: FixedSchedule(prepared.plan)},
+            schedules={student.name: Schedule(prepared.plan)},
             record=recorded.append,
             recall=lambda *_: None,
             logs=tmp_path / "logs",

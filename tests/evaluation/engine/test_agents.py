@@ -322,7 +322,7 @@ def test_the_verdict_is_what_a_user_gets_and_the_effect_when_given_stands_beside
     assert any("never called a tool" in note for note in ran.evaluation.notes)
 
 
-def test_a_sequential_design_decides_on_offered_against_baseline(skill: Make, run: Run, script: Any) -> None:
+def test_the_first_look_decides_on_offered_against_baseline(skill: Make, run: Run, script: Any) -> None:
     folder = skill([(f"Question {n}?", {"contains": "yes"}) for n in range(8)], body=BODY)
     student = script(
         {"arm": "offered", "turn": 1, "replies": [shell("cat /skills/thing/SKILL.md")]},
@@ -333,7 +333,7 @@ def test_a_sequential_design_decides_on_offered_against_baseline(skill: Make, ru
     ran = run(folder, [student], harness="agent", repeats=None, max_retries=0)
     report = ran.evaluation.students[0]
     assert report.verdict == "helps"
-    assert report.stopped == "decided"
+    assert report.end == "decided"
     assert [lift.arm for lift in report.lifts] == ["offered"], "what errored in the given arm measured nothing"
     assert report.lifts[0].dropped == 0
     assert len({(trial.case_id, trial.arm, trial.repeat) for trial in ran.trials}) == len(ran.trials)

@@ -12,6 +12,7 @@ from on_engine import Make, Run
 from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import typed_again
 from upskill.core.nouns import Trial
+from upskill.core.runs.look_ledger import LookLedger
 from upskill.core.settings import resolve_settings
 from upskill.errors import UsageError
 from upskill.evaluation.order import EvaluationOrder
@@ -77,12 +78,7 @@ def test_a_ceiling_changes_nothing_of_a_verdict(services: Make, run_at: Any) -> 
     plain, _ = run_at(services(name="thing"), _reader, repeats=None)
     beside, _ = run_at(services(name="other"), _reader, repeats=None, ceiling="beside", ledger="other.jsonl")
     one, other = plain.evaluation.students[0], beside.evaluation.students[0]
-    assert (one.verdict, one.claim, one.sentence, one.stopped) == (
-        other.verdict,
-        other.claim,
-        other.sentence,
-        other.stopped,
-    )
+    assert (one.verdict, one.claim, one.sentence, one.end) == (other.verdict, other.claim, other.sentence, other.end)
     assert one.lifts == other.lifts[:1]
     assert one.arms == other.arms[:2]
     assert other.lifts[1].pairs == other.lifts[0].pairs
@@ -165,7 +161,7 @@ def test_a_ceiling_added_to_a_verdict_is_no_second_look(services: Make, run: Run
         assert report.lifts[:1] == first.evaluation.students[0].lifts
         assert report.ceiling is not None
         assert report.ceiling.pairs == pairs
-    assert len(Path("looks.jsonl").read_text().splitlines()) == 1
+    assert len(LookLedger(Path("looks.jsonl")).read()) == 1
 
 
 def test_the_estimate_counts_the_ceiling_of_cases_that_have_one(

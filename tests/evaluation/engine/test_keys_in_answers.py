@@ -1,14 +1,24 @@
 """The user's own keys are taken out of answers that are graded afterwards, and nothing else is."""
 
+import time
 from typing import Any
 
 import pytest
-from inspect_ai.model import ChatMessageAssistant, ContentReasoning, ContentText, ModelOutput
+from inspect_ai.event import ModelEvent
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ContentReasoning,
+    ContentText,
+    GenerateConfig,
+    ModelCall,
+    ModelOutput,
+)
+from inspect_ai.model._model_call import ModelRequestId
 from inspect_ai.model._model_output import ChatCompletionChoice
 from inspect_ai.tool import ToolCall
 
 from upskill.core.models import resolve_model
-from upskill.core.models.responses import OwnKeys
+from upskill.core.models.responses import MalformedAnswer, OwnKeys
 
 SENT = "gateway-2024-north"
 RANDOM = "x9Kq3vB7" + "mZ2pLw8R"
@@ -34,7 +44,8 @@ def test_every_text_of_an_answer_is_searched(keys: OwnKeys) -> None:
     assert RANDOM not in text
     assert output.model == "[redacted: SOME_TOKEN]"
     assert output.choices[0].message.text == "use [redacted: SOME_TOKEN]"
-    assert list(call.arguments) == ["[redacted: SOME_TOKEN]"]
+    (made,) = output.choices[0].message.tool_calls or [call]
+    assert made.arguments == {"[redacted: SOME_TOKEN]": [{"deep": "echo [redacted: UPSKILL_ENDPOINT_KEY]"}]}
 
 
 def test_an_error_is_searched_with_what_it_carries_and_what_caused_it(keys: OwnKeys) -> None:
@@ -62,12 +73,37 @@ def test_a_stand_in_for_a_key_leaves_answers_alone(key: str, monkeypatch: pytest
     assert output.completion == f"a {key} b"
 
 
-def test_an_answer_nested_without_end_is_searched(keys: OwnKeys) -> None:
-    inner: list[Any] = [RANDOM]
-    outer = inner
-    for _ in range(100_000):
-        outer = [outer]
-    keys.remove_from(outer)
-    assert inner == ["[redacted: SOME_TOKEN]"]
-    while outer is not inner:  # freed level by level: a list that deep is not freed at once
-        outer = outer.pop()
+def _nested(text: str, levels: int) -> list[Any]:
+    inner: list[Any] = [text]
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+def test_an_answer_that_is_nested_too_deeply_to_be_searched_is_none(keys: OwnKeys) -> None:
+    call = ToolCall(id="1", function="bash", arguments={"deep": _nested(RANDOM, 2_000)})
+    output = ModelOutput(choices=[ChatCompletionChoice(message=ChatMessageAssistant(content="", tool_calls=[call]))])
+    with pytest.raises(MalformedAnswer, match="cannot be searched for keys of yours"):
+        keys.remove_from(output)
+
+
+def test_what_the_engine_noted_is_searched_and_forgotten_where_that_cannot_be_done(keys: OwnKeys) -> None:
+    call = ModelCall(request={}, response={"said": [{"by": f"it is {SENT}"}], RANDOM: 1})
+    event = ModelEvent(
+        model="any", input=[], tools=[], tool_choice="auto", config=GenerateConfig(), output=ModelOutput()
+    )
+    event.call = ModelCall(request={}, response={"bytes": list(RANDOM.encode())})
+    event.request_ids = [ModelRequestId(id=f"request {SENT}", header="x-request-id", status=200)]
+    keys.remove_from_notes(event, call)
+    assert call.response == {"said": [{"by": "it is [redacted: UPSKILL_ENDPOINT_KEY]"}], "[redacted: SOME_TOKEN]": 1}
+    assert event.call.response is None
+    assert event.request_ids[0].id == "request [redacted: UPSKILL_ENDPOINT_KEY]"
+
+
+def test_an_answer_of_many_parts_is_searched_as_one_text(keys: OwnKeys) -> None:
+    parts: Any = [ContentText(text=f"part {number}: {SENT}") for number in range(20_000)]
+    output = ModelOutput(choices=[ChatCompletionChoice(message=ChatMessageAssistant(content=parts))])
+    began = time.process_time()
+    keys.remove_from(output)
+    assert time.process_time() - began < 10
+    assert SENT not in output.model_dump_json()

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from report.unit.evaluations import SKILL, arm, evaluation, lift, report
 from upskill.core.nouns import Evaluation, Purchase, RunEnd
-from upskill.core.nouns.evaluation import ComparedSkill, ComparedSkills
+from upskill.core.nouns.evaluation import BrokenCase, ComparedSkill, ComparedSkills
 from upskill.core.nouns.finding import Finding
 from upskill.evaluation.several import compared_json, show_compared
 from upskill.report.formats import FORMATS, Result, csv_of_evaluations
@@ -31,7 +31,9 @@ def measured(name: str, *, of: Evaluation | None = None, **changes: Any) -> Comp
 
 OLD = measured("tarnctl", of=evaluation(report(**OTHER)), compared_with="git:HEAD~1", commit=COMMIT)
 HURT = measured("pdf-merge", of=evaluation(report(verdict="hurts", **OTHER)), compared_with="git:HEAD~1", commit=COMMIT)
-NEW = measured("a-skill-with-a-rather-long-name", is_new=True)
+FEW = evaluation(report(lifts=(lift(about="these cases", cases=4, units=4),)))
+NEW = measured("a-skill-with-a-rather-long-name", of=FEW, is_new=True)
+BROKE = BrokenCase(case_id="port", answers=8, passed=0, passed_before=8)
 SAME = ComparedSkill(folder="skills/kept", name="kept", state="unchanged", compared_with="git:HEAD~1", commit=COMMIT)
 BROKEN = ComparedSkill(
     folder="skills/broken", name="broken", state="failed", problem="broken: there are no cases", hint="write some"
@@ -59,6 +61,7 @@ def shown(found: ComparedSkills, *, width: int = 80, **options: Any) -> list[str
         (several(OLD, HURT), 0),
         (several(OLD, HURT).requiring("no-harm"), 1),
         (several(OLD).requiring("no-harm"), 0),
+        (several(measured("x", of=evaluation(report(broken=(BROKE,))))).requiring("no-harm"), 1),
         (several(NEW).requiring("helps"), 1),  # it helps on these cases only
         (several(HURT, BROKEN).requiring("no-harm"), 3),
         (several(OLD, LATE), 3),
@@ -81,8 +84,12 @@ def test_every_skill_has_a_row_that_fits_and_says_why_it_was_not_measured(width:
     assert "kept: unchanged since git:HEAD~1, not measured" in text
     assert "broken: could not be measured: there are no cases hint: write some" in text
     assert "late: not started: stopped at the cap of $5.00 before its turn" in text
-    assert "○ old version (new skills: none) ● new version" in text
-    assert "not met: --require helps, tarnctl: haiku is helped on these cases only" in text
+    legend = "○ old version (new skills: none) ● new version"
+    assert (legend if width == 200 else "old version (new skills: none) → new version") in text
+    assert (
+        "not met: --require helps, a-skill-with-a-rather-long-name: haiku is helped on these cases, which are too few "
+        "to say so of new ones" in text
+    )
     assert "of 2 skills that do not help, up to 0.1 on average are still called helpful" in text
     assert sum("▲ helps" in line for line in lines) == 2
     assert "Run saved in runs/tarnctl" in text

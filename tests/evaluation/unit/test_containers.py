@@ -21,7 +21,12 @@ def test_a_coding_agent_of_another_system_is_refused(harness: str, monkeypatch: 
 def test_reports_say_which_engine_no_test_runs() -> None:
     (note,) = unconfined_notes("docker")
     assert "tested with the engine of podman only" in note
-    assert unconfined_notes("podman") == unconfined_notes("bubblewrap") == ()
+    assert unconfined_notes("podman") == unconfined_notes("bubblewrap", memory_by="cgroup") == ()
+
+
+def test_reports_say_where_memory_was_not_limited_as_a_whole() -> None:
+    (note,) = unconfined_notes("bubblewrap", memory_by="process")
+    assert note == "no control group: memory was limited for each process of an answer, not for all together"
 
 
 def test_a_run_is_resumed_in_its_own_sandbox_and_in_no_other() -> None:

@@ -27,7 +27,7 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     assert re.search(r"^next, \S.*: upskill eval ./skills/tarnctl-facts -m scripted/student.yaml", done.stderr, re.M)
     found = re.search(r"^Run saved in (?:\./)?(\S+)$", done.stdout, re.M)
     assert found is not None
-    assert re.search(r"┃ Without +┃ With the +┃", done.stdout), "every held-out case, with -v"
+    assert re.search(r"(?m)^case +without the skill  with the skill$", done.stdout), "every held-out case, with -v"
     assert "12 facts in 12 families: 6 for practice, 6 held out (plan.json)" in done.stderr
     assert "dropped" not in done.stdout
     run = found[1]

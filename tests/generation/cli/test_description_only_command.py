@@ -3,7 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from forking import Forker
+from handoff_server import answered_by_hand
 from typed import Upskill
+from upskill.core.models.handoff import HandoffQuestion
 
 PROMPTS = [
     {"id": f"{kind}{n}", "prompt": f"{word} {n}", "should_load": kind == "s", "use": "learn" if n < 2 else "held-out"}
@@ -20,12 +25,18 @@ TYPED = ("generate", "--description-only", "--from", "skills/gauge", "-m", "scri
 MODEL = ("--eval-model", "scripted/student.yaml")
 
 
-def test_it_is_planned_refused_and_done_as_typed(upskill: Upskill, here: Path) -> None:
+@pytest.fixture
+def skill(here: Path) -> Path:
+    """A skill with trigger prompts; a scripted student beside it."""
     skill = here / "skills" / "gauge"
     (skill / "evals").mkdir(parents=True)
     (skill / "SKILL.md").write_text(TEXT)
     (skill / "evals" / "triggers.json").write_text(json.dumps(PROMPTS))
     (here / "student.yaml").write_text(STUDENT)
+    return skill
+
+
+def test_it_is_planned_refused_and_done_as_typed(upskill: Upskill, here: Path, skill: Path) -> None:
     answer = json.dumps(json.dumps({"cause": "It says nothing.", "description": GOOD}))
     (here / "teacher.yaml").write_text(f"rules: [{{replies: [{answer}]}}]")
 
@@ -51,3 +62,24 @@ def test_it_is_planned_refused_and_done_as_typed(upskill: Upskill, here: Path) -
     said = json.loads(again.stdout)
     assert (again.returncode, said["schema"], said["saved"]) == (1, "upskill.generate/1", None)
     assert said["description"]["attempts"][0]["right"] == 4
+
+
+def test_it_is_revised_by_hand_off(
+    upskill: Upskill, forker: Forker, environment: dict[str, str], here: Path, skill: Path
+) -> None:
+    (here / "bad").write_text(json.dumps({"cause": "", "description": "x" * 2000}))
+    refused = []
+
+    def by_hand(question: HandoffQuestion, text: str) -> str:
+        refused.append(upskill("handoff", "asked", "--check", str(question.number), "bad"))
+        return json.dumps({"cause": "It says nothing.", "description": GOOD})
+
+    words = (*TYPED[:-1], "handoff/asked", *MODEL, "--yes")
+    with forker.started(environment, *words, cwd=here) as asking:
+        asked = answered_by_hand(upskill, here, by_hand)
+        done = asking.wait()
+    assert done.returncode == 0, done.stderr
+    assert asked == [("skill: description", "the answer can be used\n")]
+    assert (refused[0].returncode, "1,024" in refused[0].stdout) == (2, True)
+    assert done.stdout.startswith("The old description is replaced. The new one is better: +50 points")
+    assert (skill / "SKILL.md").read_text() == TEXT.replace("Helps.", f'"{GOOD}"')

@@ -55,12 +55,10 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     assert re.search(r"^  teacher: .*price unknown; .*min", done.stderr, re.MULTILINE)
     assert re.search(r"^  models: .*price unknown; time estimate after the first pair", done.stderr, re.MULTILINE)
     lines = done.stdout.splitlines()
-    figures = r"\+100 points, 95% CI \+\d+ to \+100"
-    assert re.fullmatch(rf"The skill was saved: it helps on [78] held-out cases \({figures}\)\.", lines[0])
+    decision = "The skill was saved: it helps on 8 held-out cases (+100 points, 97.5% CI +42 to +100)"
+    assert lines[0] == f"{decision}."
     assert re.match(r"any  ○━+●    0% → 100%  \+100 ", lines[1])
-    assert re.fullmatch(
-        r"quarn: SKILL\.md ~\d+ tokens; cases: 4 practice, 8 held-out \(7 were enough\), 2 unrelated", lines[3]
-    )
+    assert re.fullmatch(r"quarn: SKILL\.md ~\d+ tokens; cases: 4 practice, 8 held-out, 2 unrelated", lines[3])
     assert lines[4].startswith("attempts on practice cases: ")
     assert lines[5].startswith("spent: teacher ")
     assert lines[-2] == "Saved to ./skills/quarn"
@@ -76,12 +74,11 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     assert {"teacher", "versions", "started_at", "finished_at", "cost", "run"} <= meta["provenance"].keys()
     (measured,) = meta["measured"]
     assert measured["mean"] == 1.0
-    assert measured["cases_like_these"][0] > 0
+    assert measured["interval"][0] > 0
+    assert measured["about"] == "new cases"
     assert len(meta["held_out_uses"][0]["cases"]) == 8
     page = _report_of(place)
-    assert re.search(
-        r"The skill was saved: it helps on [78] held-out cases \(\+100 points, 95% CI \+\d+ to \+100\)", page
-    )
+    assert decision in page
     assert TASK in page
     assert "secrets removed before anything was sent" in page
     assert line_for(THINGS[11]) in page, "the text of the skill, and what the revision added"
@@ -183,7 +180,7 @@ def test_what_is_not_proven_is_saved_and_says_so_and_a_requirement_is_not_met(pl
     assert re.search(r"^The skill was saved, but .*: 0|^The skill was saved, but it ", done.stdout)
     assert re.search(r"^not met: --require helps, ", done.stdout, re.MULTILINE)
     assert place.meta["status"] in ("undecided", "no difference")
-    assert place.meta["measured"][0]["cases_like_these"] is not None
+    assert place.meta["measured"][0]["interval"] is not None
 
 
 def _improvable(place: Place, things: int, *, prose: str = "") -> Path:
@@ -236,12 +233,12 @@ def test_generate_runs_report_and_the_skill_say_the_same_of_the_same_comparison(
     found = json.loads(done.stdout)
     student = found["held_out"]["students"][0]
     (lift,) = student["lifts"]
-    low, high = lift["cases_like_these"]
+    low, high = lift["interval"]
     figures = f"% CI {100 * low:+.0f} to {100 * high:+.0f}"
     assert figures in found["students"][0]["sentence"]
     # What was known against no skill is still known; it is of an older version, and says so.
     new, _, old = place.meta["measured"]
-    assert (new["against"], new["cases_like_these"], new["version"]) == ("previous", [low, high], None)
+    assert (new["against"], new["interval"], new["version"]) == ("previous", [low, high], None)
     assert (old["against"], old["mean"], old["version"]) == ("baseline", 0.2, place.meta["provenance"]["improved_from"])
     assert place.meta["status"] == "helps"
     (run,) = json.loads(place.run("runs", "--json").stdout)["runs"]
@@ -288,7 +285,7 @@ def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: 
     page = _report_of(place)
     assert "The old version stays: the revision was not shown to be better on 9 held-out cases" in page
     assert "Errors are handled with care" in page, "what it would have changed"
-    assert "upskill cases write ./skills/quarn -o more-cases.json" in page
+    assert "upskill cases write ./skills/quarn -m handoff/new -o more-cases.json" in page
 
 
 def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:
@@ -351,6 +348,14 @@ def test_without_an_evaluation_the_skill_and_its_cases_are_saved_where_was_said(
     page = _report_of(place)
     assert "The skill was saved, not measured: it was generated with --no-eval." in page
     assert "upskill eval ./kept/tide-gauge -m MODEL" in page
+
+
+def test_large_material_is_named_while_it_is_read(place: Place) -> None:
+    # Candidates for secrets on every line take seconds to tell from none.
+    (place.here / "notes.txt").write_text("".join(f"step {n}: token=ghp_{n:030x}\n" for n in range(20_000)))
+    done = place.generate("x", "--from", "./notes.txt", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^  reading notes\.txt, 1\.\d MB, \d+ s$", done.stderr, re.MULTILINE), done.stderr
 
 
 def test_what_cannot_be_done_is_told_before_anything_is_asked(place: Place) -> None:

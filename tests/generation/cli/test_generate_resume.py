@@ -37,7 +37,9 @@ class Both:
         return behaviour
 
     def generate(self, cwd: Path, *words: str) -> Done:
-        return self._forker.run("generate", *words, cwd=cwd, UPSKILL_CONCURRENCY="1", UPSKILL_STORE="false")
+        one_by_one = {"UPSKILL_CONCURRENCY": "1", "UPSKILL_STORE": "false"}
+        # A look in one folder is no earlier look in another.
+        return self._forker.run("generate", *words, cwd=cwd, **one_by_one, UPSKILL_LEDGER="looks.jsonl")
 
     def servers(self) -> tuple[str, ...]:
         """What must be typed again when a run is resumed."""

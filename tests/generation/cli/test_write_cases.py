@@ -11,6 +11,7 @@ import yaml
 from generation.unit.teaching.case_teacher import good_case
 from provider import Behaviour, Provider, ReceivedRequest
 from typed import Upskill
+from upskill.core.runs.own_runs import seal_of
 
 TEACHER = "scripted/teacher.yaml"
 CHECK = """\
@@ -132,15 +133,20 @@ def test_a_dry_run_says_who_would_write_and_calls_nobody(upskill: Upskill, here:
 
 @pytest.mark.parametrize("enough", [True, False])
 def test_held_out_cases_of_a_mined_habit_are_written_from_later_sessions(
-    upskill: Upskill, here: Path, quay: Path, enough: bool
+    upskill: Upskill, here: Path, home: Path, quay: Path, enough: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     mined = here / "mined"
     mined.mkdir()
-    for name, bird in (("1.md", "heron"), ("1-later.md", "plover")):
+    birds = ("heron", "plover", "curlew")
+    for name, bird in zip(("1.md", "1-later-1.md", "1-later-2.md"), birds, strict=True):
         (mined / name).write_text(f"# Berths\n\n- Ask the {bird} for the port.\n")
-    candidate = {"number": 1, "task": "Ask for ports.", "practice": [], "later": [], "claim_possible": enough}
-    candidate |= {"document": "1.md", "later_document": "1-later.md"}
-    (mined / "mined.json").write_text(json.dumps({"format": "upskill.mined/1", "candidates": [candidate]}))
+    later = [{"document": f"1-later-{place}.md", "recording": None} for place in (1, 2)]
+    candidate = {"number": 1, "task": "Ask for ports.", "document": "1.md", "practice": [], "claim_possible": enough}
+    candidate["later"] = later
+    listed: dict[str, object] = {"format": "upskill.mined/1", "candidates": [candidate]}
+    listed["seal"] = seal_of(mined, json.dumps(listed))
+    (mined / "mined.json").write_text(json.dumps(listed))
     asked: list[str] = []
 
     def answer(request: ReceivedRequest) -> Behaviour:
@@ -154,14 +160,18 @@ def test_held_out_cases_of_a_mined_habit_are_written_from_later_sessions(
         assert done.returncode == 0, done.stderr
         saved = json.loads((quay / "skill_meta.json").read_text())["cases"]
         only = upskill(*words, "--cases", "0+4+0", "--base-url", provider.url, "-o", "own.json")
-    birds = [[bird for bird in ("heron", "plover") if bird in prompt] for prompt in asked]
+    shown = [[bird for bird in birds if bird in prompt] for prompt in asked]
     if enough:
         assert [case["use"] for case in saved] == ["learn"] * 2 + ["held-out"] * 4
-        assert birds == [["heron"], ["plover"], ["plover"]], "no question has both sides, and practice comes first"
+        families = [case["family"] for case in saved[2:]]
+        assert families == [families[0]] * 2 + [families[2]] * 2
+        assert families[0] != families[2], "a session is a family"
+        in_order = [["heron"], ["plover"], ["curlew"]]
+        assert shown == [*in_order, *in_order[1:]], "no question has two sides, and practice comes first"
         assert only.returncode == 0
     else:
         assert [case["use"] for case in saved] == ["learn"] * 2
-        assert birds == [["heron"]]
+        assert shown == [["heron"]]
         assert "too few later sessions for a claim, so no held-out case is written" in done.stderr
         assert only.returncode == 2
         assert "mined:1: too few later sessions, and only held-out cases were asked for" in only.stderr

@@ -268,7 +268,9 @@ class StoppingAtAnAnswer(RunProgress):
         raise KeyboardInterrupt
 
 
-def test_the_held_out_test_ends_after_two_and_a_half_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_held_out_test_has_two_looks_and_asks_each_case_three_times_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     cases = [{**good_case(number), "use": "held-out"} for number in range(32)]
     keys = ("id", "input", "checks", "use", "family")
@@ -283,7 +285,7 @@ def test_the_held_out_test_ends_after_two_and_a_half_rounds(tmp_path: Path, monk
             generate(order, settings=settings, progress=StoppingAtAnAnswer())
     (path,) = (tmp_path / "runs").glob("*/trials/held-out/run.json")
     record = json.loads(path.read_text())
-    assert (len(record["cases"]), record["turn_cap"], record["design"]) == (32, 80, "sequential")
+    assert (len(record["cases"]), record["repeats"], record["design"]) == (32, 3, "two looks")
 
 
 def test_conversations_of_a_teacher_go_through_a_whole_teaching(

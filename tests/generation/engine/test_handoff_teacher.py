@@ -75,7 +75,7 @@ def test_a_question_becomes_a_file_and_its_answer_is_counted_without_a_price(tmp
     assert (spent.calls, spent.failed_calls, spent.cost) == (1, 0, None)
     assert spent.tokens > 0
     assert "waiting for an answer" in asked.told[0]
-    assert f"upskill handoff {asked.folder / 'skill'}" in asked.told[1]
+    assert f"upskill handoff {asked.folder / 'skill'}" in asked.told[2]
 
 
 def test_many_questions_are_open_at_once_whatever_the_limit_for_models_is(tmp_path: Path) -> None:

@@ -60,13 +60,13 @@ def test_who_passes_all_without_anything_has_nothing_to_gain() -> None:
 def test_copies_are_known_exactly_and_so_is_temperature_0() -> None:
     copied = ceiling_lift(trials(20, 2, lambda case: case == 0, copied=True), temperature=None)
     assert copied is not None
-    assert copied.these_cases.low == copied.these_cases.high == copied.mean == 0.05
+    assert copied.interval.low == copied.interval.high == copied.mean == 0.05
     assert copied.pairs == 20, "a copy counts once"
     assert prospect(copied) == "cannot profit"
     assert prospect_of(trials(20, 1, lambda case: case == 0), temperature=0.0) == "cannot profit"
     varied = ceiling_lift(trials(20, 2, lambda case: case == 0), temperature=0.0)
     assert varied is not None
-    assert varied.these_cases.low < varied.mean < varied.these_cases.high, "it varies, whatever its temperature"
+    assert varied.interval.low < varied.mean < varied.interval.high, "it varies, whatever its temperature"
     assert prospect_of(trials(10, 1, lambda case: case == 0), temperature=0.0) == "can profit"
 
 

@@ -11,8 +11,8 @@ from upskill.generation.generated import GenerateResult, StudentClaim
 from upskill.generation.words import decision, generated_json
 
 NOTHING = Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0)
-UNSURE = lift(mean=0.03, cases_like_these=Interval(low=-0.2, high=0.26))
-SURE = lift(mean=0.4, cases_like_these=Interval(low=0.1, high=0.7))
+UNSURE = lift(mean=0.03, interval=Interval(low=-0.2, high=0.26), cases=8, units=8)
+SURE = lift(mean=0.4, interval=Interval(low=0.1, high=0.7), cases=8, units=8)
 
 
 def generated(**changes: Any) -> GenerateResult:
@@ -40,7 +40,7 @@ def generated(**changes: Any) -> GenerateResult:
 
 
 def measured(verdict: str, found: Any) -> Any:
-    return evaluation(report(verdict=verdict, claim="cases like these", lifts=(found,)), cases=8)
+    return evaluation(report(verdict=verdict, lifts=(found,)), cases=8)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,36 @@ def measured(verdict: str, found: Any) -> Any:
                 "revision": True,
                 "saved": None,
                 "proven": False,
-                "reason": "the new version is better: +40 points; but 1 case is worse: port",
+                "reason": "the new version is better: +40 points; but it breaks 1 case: port",
             },
-            "The old version stays: the new version is better: +40 points; but 1 case is worse: port.",
+            "The old version stays: the new version is better: +40 points; but it breaks 1 case: port.",
+        ),
+        (
+            {
+                "evaluation": measured("helps", SURE),
+                "proven": False,
+                "reason": "helps: +40 points; but it breaks 1 case: port",
+            },
+            "The skill was saved, but is not proven: it helps: +40 points; but it breaks 1 case: port.",
+        ),
+        (
+            {
+                "evaluation": measured("helps", replace(SURE, about="these cases")),
+                "proven": False,
+                "reason": "helps on these 4 held-out cases: +40 points; too few to conclude about new cases",
+            },
+            "The skill was saved, but is not proven: it helps on these 4 held-out cases: +40 points; "
+            "too few to conclude about new cases.",
+        ),
+        (
+            {
+                "evaluation": measured("helps", SURE),
+                "revision": True,
+                "proven": False,
+                "reason": "the new version is better: +40 points; but it breaks 1 case: port",
+            },
+            "The new version was saved, but is not proven: the new version is better: +40 points; "
+            "but it breaks 1 case: port.",
         ),
         (
             {"proven": False, "reason": "not measured: it was generated with --no-eval"},
@@ -111,14 +138,14 @@ def test_one_sentence_says_what_was_decided_and_why(changes: dict[str, Any], sai
     assert decision(generated(**changes)) == said
 
 
-def test_a_test_that_stopped_early_speaks_of_the_cases_it_came_to() -> None:
-    early = measured("helps", replace(SURE, cases=7))
-    assert "it helps on 7 held-out cases (" in decision(generated(evaluation=early))
+def test_a_case_of_which_no_pair_was_scored_is_not_spoken_of() -> None:
+    seven = measured("helps", replace(SURE, cases=7))
+    assert "it helps on 7 held-out cases (" in decision(generated(evaluation=seven))
 
 
 def test_of_several_models_it_says_how_many() -> None:
     claims = tuple(StudentClaim(student=name, status=name, sentence="") for name in ("helps", "hurts"))
-    two = replace(measured("helps", SURE), students=(report(), report()))
+    two = replace(measured("helps", SURE), students=(report(lifts=(SURE,)), report(lifts=(SURE,))))
     assert decision(generated(evaluation=two, claims=claims, proven=False)) == (
         "The skill was saved, but it helps 1 of 2 models and hurts 1 on 8 held-out cases."
     )

@@ -133,7 +133,7 @@ def test_a_better_description_is_proven_and_each_model_has_its_claim() -> None:
     assert proof.reason.startswith("the new one is better: +45 points of right decisions (95% CI +")
     assert proof.reason.endswith("on 20 held-out prompts; recall 10% → 100%, loaded on near misses 0% → 0%")
     (claim,) = proof.claims
-    assert (claim.status, claim.claim) == ("helps", "cases like these")
+    assert (claim.status, claim.claim) == ("helps", "new cases")
     assert proof.held_out == tuple(sorted(case_key(one.as_case) for one in HELD_OUT))
 
 

@@ -17,7 +17,6 @@ from upskill.generation.draft import Draft
 from upskill.generation.drafting import SHORTENINGS
 from upskill.generation.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.generation.material import Material
-from upskill.generation.measure import held_out_turns
 from upskill.generation.order import GenerateOrder
 from upskill.generation.plan import plan_generate
 from upskill.generation.search import PROPOSALS_PER_REVISION
@@ -48,20 +47,33 @@ def of_students(teaching: TeachingWorkload, students: int = 1) -> Estimate:
 
 
 def test_every_trial_that_can_be_run_is_counted() -> None:
-    learn, held_out, guard, suspects = 10 * (2 + 3 + 3), 16 * 2 * 5, 2 * 3 * 4, 2 * 8 * (16 + 4)
-    assert of_students(NEW_SKILL).calls_at_most == learn + held_out + guard + suspects
-    assert of_students(NEW_SKILL, students=3).calls_at_most == 3 * (learn + held_out + guard + suspects)
+    learn, held_out, guard = 10 * (2 + 3 + 3), 2 * 3 * 16, 2 * 8 * (16 + 4)
+    assert of_students(NEW_SKILL).calls_at_most == learn + held_out + guard
+    assert of_students(NEW_SKILL, students=3).calls_at_most == 3 * (learn + held_out + guard)
 
 
-def test_of_a_revision_held_out_cases_are_screened_as_well_and_a_change_is_a_revision() -> None:
+def test_of_a_revision_all_is_guarded_as_well_and_a_change_is_a_revision() -> None:
     old = replace(NEW_SKILL, material=Material(task="t", skill=OLD), revisions=0)
-    learn, held_out, guard, suspects = 10 * 3, 16 * 2 * 5, 2 * 3 * (4 + 16), 2 * 8 * (16 + 4)
-    assert of_students(old).calls_at_most == learn + held_out + guard + suspects
+    learn, held_out, guard = 10 * 3, 2 * 3 * 16, 2 * 8 * (16 + 4)
+    assert of_students(old).calls_at_most == learn + held_out + guard
+
+
+@pytest.mark.parametrize("held_out", [16, 40])
+def test_of_a_revision_each_held_out_case_is_expected_twice_in_both_versions(held_out: int) -> None:
+    counts = CaseCounts(learn=10, held_out=held_out, negative=4)
+    found = of_students(replace(NEW_SKILL, material=Material(task="t", skill=OLD), counts=counts, revisions=0))
+    assert found.calls_expected == 10 * 3 + 2 * 2 * (held_out + 4)
+
+
+def test_the_guard_is_expected_to_ask_unrelated_cases_twice() -> None:
+    fewer = of_students(replace(NEW_SKILL, counts=CaseCounts(learn=10, held_out=16, negative=1)))
+    assert of_students(NEW_SKILL).calls_expected - fewer.calls_expected == 2 * 2 * 3
+    assert of_students(NEW_SKILL).calls_at_most - fewer.calls_at_most == 2 * 8 * 3
 
 
 def test_with_tools_every_trial_may_take_all_its_turns_and_there_is_one_arm_more() -> None:
     tools = of_students(replace(NEW_SKILL, harness="agent"))
-    trials = 10 + 10 * (1 + 2 * (4 + 3)) + 16 * 3 * 5 + 3 * 3 * 4 + 3 * 8 * (16 + 4)
+    trials = 10 + 10 * (1 + 2 * (4 + 3)) + 3 * 3 * 16 + 3 * 8 * (16 + 4)
     assert tools.calls_at_most == trials * Settings().max_turns
     assert tools.calls_expected < tools.calls_at_most
 
@@ -100,12 +112,12 @@ def test_an_unknown_price_is_not_nothing(price: Price | None) -> None:
     assert (found.students.price_at_most is None) == (price is None)
 
 
-def test_the_held_out_test_ends_after_two_and_a_half_rounds_of_the_default_cases() -> None:
-    defaults = CaseCounts()
-    assert (defaults.held_out, held_out_turns(defaults.held_out)) == (32, 80)
-    assert [held_out_turns(cases) for cases in (6, 16, 30, 33, 40, 100)] == [30, 80, 75, 66, 80, 200]
-    more = of_students(replace(NEW_SKILL, counts=defaults)).calls_at_most
-    assert more == 10 * (2 + 3 + 3) + 2 * 80 + 2 * 3 * 4 + 2 * 8 * (32 + 4)
+@pytest.mark.parametrize(("held_out", "repeats"), [(6, 3), (32, 3), (33, 3), (34, 2), (100, 2)])
+def test_each_held_out_case_is_asked_three_times_at_most_and_twice_where_there_are_many(
+    held_out: int, repeats: int
+) -> None:
+    found = of_students(replace(NEW_SKILL, counts=CaseCounts(learn=10, held_out=held_out, negative=4)))
+    assert found.calls_at_most == 10 * (2 + 3 + 3) + 2 * repeats * held_out + 2 * 8 * (held_out + 4)
 
 
 def test_what_students_can_do_is_priced_with_the_baseline_bought_once() -> None:

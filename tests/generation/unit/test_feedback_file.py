@@ -90,6 +90,6 @@ def test_a_file_of_ten_megabytes_is_refused_before_it_is_parsed(tmp_path: Path) 
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    for path, says in ((tmp_path, "is not a file"), (tmp_path / "none.json", "No such file")):
+    for path, says in ((tmp_path, "not an ordinary file"), (tmp_path / "none.json", "No such file")):
         with pytest.raises(UsageError, match=says):
             read_feedback(path)

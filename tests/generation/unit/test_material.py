@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from upskill.core.runs.own_runs import seal_of
 from upskill.errors import EngineError, UsageError
 from upskill.generation import gathering
 from upskill.generation.gathering import gather, material_record, read_material
-from upskill.generation.material import material_text
+from upskill.generation.material import Material, material_text
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -40,11 +41,19 @@ def test_a_text_is_a_recording_and_another_file_a_document(tmp_path: Path) -> No
     assert again == gathered, "going on with a run begins with the very same material"
 
 
+def _animals(material: Material) -> set[str]:
+    seen = material_text(material, (), budget=100_000)
+    return {animal for animal in ("ape", "bear", "jay", "ibis", "kite") if animal in seen}
+
+
 @pytest.mark.parametrize("enough", [True, False])
-def test_later_sessions_of_a_habit_are_set_apart_from_what_is_learned_from(tmp_path: Path, enough: bool) -> None:
+def test_later_sessions_of_a_habit_are_set_apart_from_what_is_learned_from(
+    tmp_path: Path, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     mined = tmp_path / "mined"
     mined.mkdir()
-    for name, animal in (("1.md", "ape"), ("1-later.md", "jay")):
+    for name, animal in (("1.md", "ape"), ("1-later-1.md", "jay"), ("1-later-2.md", "kite")):
         (mined / name).write_text(f"# Habit\n\n- Think of the {animal}. {SECRET}\n")
     for name, animal in (("early.md", "bear"), ("late.md", "ibis")):
         (tmp_path / name).write_text(f"Think of the {animal}.\n\nThen `make` passed.\n")
@@ -53,24 +62,27 @@ def test_later_sessions_of_a_habit_are_set_apart_from_what_is_learned_from(tmp_p
         "task": "Think right.",
         "document": "1.md",
         "practice": [str(tmp_path / "early.md")],
-        "later_document": "1-later.md",
-        "later": [str(tmp_path / "late.md"), str(tmp_path / "gone.md")],
+        "later": [
+            {"document": "1-later-1.md", "recording": str(tmp_path / "late.md")},
+            {"document": "1-later-2.md", "recording": str(tmp_path / "gone.md")},
+        ],
         "claim_possible": enough,
     }
-    (mined / "mined.json").write_text(json.dumps({"format": "upskill.mined/1", "candidates": [candidate]}))
+    listed: dict[str, object] = {"format": "upskill.mined/1", "candidates": [candidate]}
+    listed["seal"] = seal_of(mined, json.dumps(listed))
+    (mined / "mined.json").write_text(json.dumps(listed))
     gathered = gather(None, sources=[f"{mined}:1"], folder=tmp_path, environment={})
     record = material_record(gathered)
     assert SECRET not in record
     assert read_material(record.encode(), previous=None, skill_folder=None) == gathered
-    seen = material_text(gathered, (), budget=100_000)
-    assert {animal for animal in ("ape", "bear", "jay", "ibis") if animal in seen} == {"ape", "bear"}
+    assert _animals(gathered) == {"ape", "bear"}
     later = gathered.later
     assert later is not None
     if enough:
-        seen = material_text(later, (), budget=100_000)
-        assert {animal for animal in ("ape", "bear", "jay", "ibis") if animal in seen} == {"jay", "ibis"}
+        assert [*map(_animals, later.values())] == [{"jay", "ibis"}, {"kite"}]
+        assert all(session.startswith("session-") and len(session) == 20 for session in later)
     else:
-        assert later.documents == ()
+        assert later == {}
         assert "too few later sessions" in gathered.notes[0]
 
 

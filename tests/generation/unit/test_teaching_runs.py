@@ -42,10 +42,9 @@ def test_a_key_of_the_users_own_is_not_in_a_record(tmp_path: Path, monkeypatch: 
 
 
 def test_a_folder_without_a_record_is_not_the_run_of_a_generate(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(
-            UsageError, match=r"is not a run folder of `generate` \(it has no generate\.json\)"
-        ) as caught:
+    no_run = r"is not a run folder of `generate` \(it has no generate\.json\)"
+    for folder, why in ((tmp_path, no_run), (tmp_path / "missing", "no such folder")):
+        with pytest.raises(UsageError, match=why) as caught:
             read_teaching_run(folder)
         assert caught.value.hint == "list the runs with `upskill runs`"
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -69,14 +70,27 @@ def test_a_skill_is_evaluated_wherever_it_is_called(call: Call, skill: Skill, he
     result = call(lambda: upskill.evaluate(skill(CASES), models=helped, runs=2, store=False, report=False))
     assert isinstance(result, upskill.EvaluationResult)
     assert result.verdict == "helps"
-    assert result.meets("helps-here")
-    assert result.meets() is (result.students[0].claim == "cases like these")
+    assert result.students[0].claim == "new cases"
+    assert result.meets()
+    assert result.meets("no-harm")
     assert [report.lifts[0].mean for report in result.students] == [1.0]
     assert len([trial for trial in result.trials() if trial.answer == "yes"]) == 16
     assert result.to_dict()["schema"] == "upskill.eval/1"
     assert result.run.parent == here / "runs"
     assert "The skill helps student: from 0% to 100% of 8 cases, +100 points" in str(result)
     assert "upskill" not in {thread.name for thread in threading.enumerate()}, "no thread of ours is left"
+
+
+def test_a_version_that_breaks_a_case_does_not_meet_no_harm(skill: Skill, script: Script, here: Path) -> None:
+    folder = skill(CASES)
+    older = shutil.copytree(folder, here / "older" / folder.name)
+    (older / "SKILL.md").write_text((folder / "SKILL.md").read_text() + "As it was.\n")
+    broken = script({"arm": "with_skill", "when": "Question 3", "replies": ["no"]}, {"replies": ["yes"]})
+    result = upskill.evaluate(folder, models=broken, previous=older, require="no-harm", store=False, report=False)
+    (student,) = result.students
+    assert [(one.case_id, one.answers, one.passed, one.passed_before) for one in student.broken] == [("c3", 4, 0, 4)]
+    assert student.verdict == "undecided"
+    assert not result.meets("no-harm")
 
 
 def test_a_server_that_a_file_names_is_told_before_it_is_asked(
@@ -251,7 +265,8 @@ def test_of_several_models_each_has_a_verdict_of_its_own(skill: Skill, helped: s
     models = [helped, "scripted/other.yaml"]
     result = upskill.evaluate(skill(CASES), models=models, runs=3, store=False, report=False)
     assert [report.verdict for report in result.students] == ["helps", "undecided"]
-    assert not result.meets("helps-here")
+    assert not result.meets()
+    assert result.meets("no-harm")
     with pytest.raises(upskill.UsageError, match="2 models were measured"):
         _ = result.verdict
     assert result._repr_html_().count("<tr>") == 3

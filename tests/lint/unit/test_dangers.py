@@ -129,7 +129,7 @@ def test_a_danger_in_a_program_is_found(rule: str, path: str, text: str) -> None
 
 def test_a_program_that_passes_its_environment_on_steals_nothing() -> None:
     text = "env = os.environ.copy()\nenv = {**os.environ, 'A': '1'}\nrequests.get(url)\n"
-    assert _found(text, "a.py") == {("network-call", "caution")}
+    assert _found(text, "a.py") == set()
 
 
 def _named(name: str, description: str) -> set[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """A second list of short texts, written after the rules were mended and before they were tried on it.
 
 The first time, 15 of the 20 bad ones were found and 3 of the 20 good ones (g4, g6, g9) flagged; then the rules were
-mended. `b7` is a caution since a first run on new skills: ordinary skills about cron have the same line.
+mended. `b7` is not found: ordinary skills about cron have the same line.
 """
 
 from upskill.lint.search import search_skill

@@ -47,8 +47,9 @@ def test_candidates_are_printed_with_quotes_cost_and_the_next_command(
     assert "   12 sessions on 12 days, last 2026-09-12" in done.stdout
     assert sum(line.startswith('   - "') for line in lines) == 3
     assert "   upskill generate --from mined:1" in lines
+    later = [f"1-later-{place}.md" for place in range(1, 7)]
     assert sorted(path.name for path in (here / "mined").iterdir()) == [
-        ".gitignore", "1-later.md", "1.md", "mined.html", "mined.json"]  # fmt: skip
+        ".gitignore", *later, "1.md", "mined.html", "mined.json"]  # fmt: skip
     assert done.stderr.splitlines()[-1] == "the page: mined/mined.html"
     page = (here / "mined" / "mined.html").read_text()
     assert "<script" not in page
@@ -88,6 +89,15 @@ def test_the_agents_own_sessions_are_found(upskill: Upskill, home: Path) -> None
     assert found["sessions"] == 20
     assert found["candidates"][0]["sessions"][0].startswith("claude-code/projects/-srv-app/")
     assert json.loads(upskill("mine", "last", "5", "--json").stdout)["sessions"] == 5
+
+
+def test_few_sessions_are_told_what_they_lack(upskill: Upskill) -> None:
+    done = upskill("mine", str(Path(__file__).parents[3] / "examples" / "traces"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(
+        "nothing was found: what a skill could carry must have happened in 3 sessions on 2 days at least\n"
+        "a skill from one session: upskill generate --from SESSION\n"
+    )
 
 
 def test_wrong_usage_is_explained(upskill: Upskill, sessions: Path) -> None:

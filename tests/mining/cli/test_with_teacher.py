@@ -72,6 +72,17 @@ def test_candidates_are_named_and_set_aside(upskill: Upskill, here: Path, sessio
     assert len(re.findall(r'^"', asked.prompt, re.M)) == 6
 
 
+def test_nothing_invisible_that_a_teacher_writes_is_kept(upskill: Upskill, here: Path, sessions: Path) -> None:
+    hidden = "House \u202erules\U000e0041\u200b"
+    one = {"groups": [group(1, 2, name=hidden)]}
+    with Provider(lambda _: Behaviour(text=json.dumps(one))) as provider:
+        done = upskill("mine", "sessions", "--with-teacher", "-m", "any", "--base-url", provider.url, "--json")
+    assert json.loads(done.stdout)["candidates"][0]["title"] == "House rules"
+    written = "".join(path.read_text() for path in (here / "mined").iterdir())
+    assert "House rules" in written
+    assert [mark for mark in ("\u202e", "\\u202e", "\U000e0041", "\u200b", "\\u200b") if mark in written] == []
+
+
 def test_merged_candidates_are_one(upskill: Upskill, sessions: Path) -> None:
     one = {"groups": [group(1, 2, name="House rules")]}
     with Provider(lambda _: Behaviour(text=json.dumps(one))) as provider:

@@ -1,6 +1,7 @@
 """What changed, in a real browser: rows in their order, a pair side by side, by mouse, keyboard and screen reader."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,30 @@ def test_hurt_and_helped_come_first_with_both_answers(chat: Path, browser: Brows
     assert "The port of hurt is 7413." in first[0]
     assert "✗ 1 of 2 passed" in first[0]
     assert "Helped 2, hurt 2, same 194, errored 1" in browser.run("document.querySelector('#changed').textContent")
+
+
+@pytest.mark.parametrize(("verdict", "shown"), [("undecided", True), ("helps", False)])
+def test_what_fails_both_times_is_open_where_nothing_is_decided(
+    tmp_path: Path, browser: Browser, verdict: str, shown: bool
+) -> None:
+    ends = {"failing": False, "passing": True}
+    cases = [f"{kind}-{number}" for kind in ends for number in range(6)]
+    arms: tuple[Arm, ...] = ("baseline", "with_skill")
+    trials = [
+        LoggedTrial(trial=scored(ends[case.split("-")[0]], case=case, arm=arm, repeat=1, answer="It is 9."), line=line)
+        for line, (case, arm) in enumerate(product(cases, arms), 1)
+    ]
+    page = tmp_path / "report.html"
+    result = evaluation(replace(report("haiku"), verdict=verdict))  # type: ignore[arg-type]
+    page.write_text(
+        report_page(result, FACTS, cases=[CaseText(id=case, prompt="Which port?") for case in cases], trials=trials),
+        "utf-8",
+    )
+    browser.open(page)
+    rows = browser.run(texts("#pairs li"))
+    assert ("6 fail both times: show them" in rows) is not shown
+    assert sum("still fails" in row for row in rows) == (6 if shown else 0)
+    assert "6 pass both times: show them" in rows
 
 
 def test_a_row_opens_both_sides_of_the_repeat_that_shows_the_change(chat: Path, browser: Browser) -> None:

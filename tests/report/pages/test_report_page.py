@@ -8,10 +8,10 @@ import pytest
 
 from report.pages.auditing import LOOKS, audit, serious
 from report.pages.browser import DESK, PHONE, Browser, Look
-from report.unit.evaluations import CASE_STATES, LABEL_LIFTS, arm, report
+from report.unit.evaluations import CASE_STATES, LABEL_LIFTS, arm, lift, report
 from report.unit.pages import errored, evaluation, page, scored
 from upskill.core.nouns import Arm, Evaluation, Interval, Trial
-from upskill.report.facts import PathPoint, StudentPath, TokenRatio
+from upskill.report.facts import TokenRatio
 from upskill.report.html import history_page
 from upskill.report.side_by_side import Version, history
 
@@ -48,12 +48,13 @@ def _result() -> Evaluation:
         replace(arm("with_skill", passed=37, trials=40), cost=0.003),
     )
     free = tuple(replace(one, cost=0.0001) for one in (arm("baseline", passed=1), arm("with_skill", passed=5)))
+    narrow = lift(about="these cases", units=4)
     students = (
         report("haiku", arms=priced, label_lifts=LABEL_LIFTS),
-        report("unsloth/GLM-4.7-Flash-GGUF:Q4_0", arms=free, verdict="undecided"),
-        report(HOSTILE, verdict="hurts", stopped="decided"),
+        report("unsloth/GLM-4.7-Flash-GGUF:Q4_0", arms=free, verdict="undecided", lifts=(narrow,)),
+        report(HOSTILE, verdict="hurts", end="decided"),
     )
-    return evaluation(*students, case_states=CASE_STATES, notes=(HOSTILE,), design="sequential", min_lift=0.1)
+    return evaluation(*students, case_states=CASE_STATES, notes=(HOSTILE,), design="two looks", min_lift=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -62,16 +63,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages")
     result = _result()
     names = [one.student.name for one in result.students]
-    points = tuple(
-        PathPoint(
-            pairs=pairs,
-            mean=0.3,
-            these_cases=Interval(low=-1 / pairs, high=0.5),
-            cases_like_these=Interval(low=-0.9, high=0.8) if pairs > 5 else None,
-            round_end=pairs % 6 == 0,
-        )
-        for pairs in range(1, 19)
-    )
     versions = [
         Version(
             day=f"2026-11-0{number}", digest=f"{number}" * 64, run="r", cases=frozenset("12"), report=result.students[0]
@@ -84,7 +75,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         result,
         trials=_trials(names),
         prompts={**CASES, "case-0": HOSTILE},
-        paths=[StudentPath(student=name, points=points, cap=60) for name in names],
         ratios=[TokenRatio(student=names[0], typical=0.7, interval=Interval(low=0.6, high=0.8))],
     )
     (place / "report.html").write_text(text, encoding="utf-8")
@@ -152,8 +142,8 @@ def test_dark_pictures_are_drawn_in_dark_colours(folder: Path, browser: Browser)
 def test_without_scripts_the_figures_and_a_table_of_signs_are_there(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html", Look(script=False))
     text = browser.run("document.body.innerText")
-    assert "+25 (−5 to +50)" in text
-    assert "on these 6 cases: 95% CI +10 to +40" in browser.run("document.getElementById('headline').textContent")
+    assert "+25 (+5 to +50)" in text
+    assert "+25 (+5 to +50) on these 6 cases" in browser.run("document.getElementById('headline').textContent")
     assert "✗✓" in text or "✓✗" in text
     assert browser.run("document.getElementById('filters').hidden") is True
 

@@ -17,7 +17,7 @@ ANSWERS = {
         "The skill helps 2 of 4 models and hurts 1",
         "Next: let the teacher revise the skill: upskill generate --from ",
     ),
-    "generate": ("The skill was saved: it helps on 8 held", "Next: check it in every build: upskill eval "),
+    "generate": ("The skill was saved: it helps on 12 held", "Next: check it in every build: upskill eval "),
 }
 """What a reader of a scene must be able to say: what happened, and what to do next."""
 

@@ -9,11 +9,11 @@ from upskill.core.nouns import (
     ArmSummary,
     CheckResult,
     Errored,
-    Estimate,
     Evaluation,
     Fault,
     Grade,
     Interval,
+    JudgeReport,
     LabelLift,
     Lift,
     Loads,
@@ -31,7 +31,7 @@ from upskill.core.nouns import (
     Usage,
     Verdict,
 )
-from upskill.core.nouns.lift import JudgeError, JudgeRates
+from upskill.core.nouns.evaluation import BrokenCase
 
 SKILL = Skill(name="tarnctl", description="d", body="b", digest="5f" * 32)
 
@@ -59,14 +59,10 @@ LOADS = Loads(
     loaded=5,
     cases=6,
     rate=5 / 6,
-    these_cases=Interval(low=0.36, high=0.99),
-    cases_like_these=Interval(low=0.31, high=0.98),
+    interval=Interval(low=0.31, high=0.98),
+    about="new cases",
     turn=1.0,
     instead=(("pdf-forms", 1),),
-    lift_if_loaded=Estimate(mean=0.3, interval=Interval(low=-0.1, high=0.7)),
-    unloaded=Estimate(mean=0.01, interval=Interval(low=-0.1, high=0.12)),
-    easier=Estimate(mean=-0.02, interval=Interval(low=-0.1, high=0.06)),
-    easier_forced=Estimate(mean=0.0, interval=Interval(low=-0.05, high=0.05)),
 )
 
 
@@ -82,7 +78,7 @@ def agent_report(**changes: Any) -> StudentReport:
             offered,
             replace(arm("with_skill", passed=6), turns=2.5, loaded=6),
         ),
-        "lifts": (lift(arm="offered"), lift(mean=0.75, these_cases=Interval(low=0.4, high=0.9))),
+        "lifts": (lift(arm="offered"), lift(mean=0.75, interval=Interval(low=0.4, high=0.9))),
         "loads": LOADS,
     }
     return report(**(values | changes))
@@ -98,7 +94,7 @@ def ceiling_report(**changes: Any) -> StudentReport:
         ),
         "lifts": (
             lift(),
-            lift(arm="ceiling", mean=0.55, cases_like_these=Interval(low=0.3, high=0.75), pairs=12),
+            lift(arm="ceiling", mean=0.55, interval=Interval(low=0.3, high=0.75), pairs=12),
         ),
     }
     return report(**(values | changes))
@@ -109,10 +105,16 @@ def lift(**changes: Any) -> Lift:
         "arm": "with_skill",
         "against": "baseline",
         "mean": 0.25,
-        "these_cases": Interval(low=0.1, high=0.4),
-        "cases_like_these": Interval(low=-0.05, high=0.5),
+        "interval": Interval(low=0.05, high=0.5),
+        "about": "new cases",
+        "rate": 0.75,
+        "rate_against": 0.5,
         "pairs": 18,
         "dropped": 0,
+        "cases": 6,
+        "units": 6,
+        "better": 2,
+        "worse": 0,
     }
     return Lift(**(values | changes))
 
@@ -148,9 +150,9 @@ def evaluation(*students: StudentReport, **changes: Any) -> Evaluation:
 
 
 LABEL_LIFTS = (
-    LabelLift(label="recall", cases=4, lift=lift()),
+    LabelLift(label="recall", cases=4, lift=lift(about="these cases", cases=4, units=4)),
     LabelLift(label="impossible", cases=1, lift=None),
-    LabelLift(label=None, cases=2, lift=lift(mean=-0.1, pairs=6)),
+    LabelLift(label=None, cases=2, lift=lift(mean=-0.1, about="these cases", pairs=6, cases=2, units=2)),
 )
 CASE_STATES = (
     Qualification(
@@ -164,22 +166,36 @@ CASE_STATES = (
     Qualification(case_id="c2", state="rejected", reasons=(Reason(saw="silence passes", change="ask for more"),)),
 )
 
-JUDGE_ERROR = JudgeError(
-    compared=76,
-    arms=(
-        JudgeRates(arm="with_skill", compared=38, sensitivity=0.92, specificity=0.58),
-        JudgeRates(arm="baseline", compared=38, sensitivity=0.92, specificity=0.97),
-    ),
-    lift=0.05,
-    interval=Interval(low=-0.2, high=0.3),
-)
+JUDGE = JudgeReport(model="opus", judged=36, compared=30, agreed=27, calls=36, cost=None)
+BROKEN = (BrokenCase(case_id="c1", answers=8, passed=0, passed_before=8),)
 
 EVALUATIONS = {
-    "judged": evaluation(report(verdict="undecided", judge_error=JUDGE_ERROR, stopped="judge", end="judge")),
-    "judged, error unknown": evaluation(report(judge_error=JudgeError(compared=4))),
+    "judged": evaluation(report(verdict="undecided"), judge=JUDGE),
+    "judged, agreement unknown": evaluation(judge=replace(JUDGE, compared=0, agreed=0)),
+    "breaks": evaluation(
+        report(
+            verdict="undecided",
+            arms=(arm("previous", passed=5), arm("with_skill", passed=4)),
+            lifts=(
+                lift(
+                    against="previous",
+                    mean=-1 / 6,
+                    rate=4 / 6,
+                    rate_against=5 / 6,
+                    better=0,
+                    worse=1,
+                    interval=Interval(low=-0.6, high=0.3),
+                ),
+            ),
+            broken=BROKEN,
+            suspected=("c3",),
+            unguarded=("c2",),
+        ),
+        design="gate",
+    ),
     "one student": evaluation(report(label_lifts=LABEL_LIFTS), case_states=CASE_STATES),
     "several": evaluation(report("haiku"), report("kimi", verdict="hurts", spent=None), planned=72),
-    "few cases": evaluation(report(lifts=(lift(cases_like_these=None),))),
+    "few cases": evaluation(report(lifts=(lift(about="these cases", cases=4, units=4),)), cases=4),
     "cheaper": evaluation(report(verdict="cheaper")),
     "no baseline": evaluation(
         report(verdict=None, sentence="no baseline was run", arms=(arm("with_skill"),), lifts=()), notes=("a note",)
@@ -198,36 +214,17 @@ EVALUATIONS = {
             verdict="undecided",
             lifts=(
                 lift(arm="offered", mean=0.1),
-                lift(mean=0.75, cases_like_these=Interval(low=0.4, high=0.9)),
+                lift(mean=0.75, interval=Interval(low=0.4, high=0.9)),
             ),
-            loads=replace(
-                LOADS,
-                loaded=1,
-                rate=1 / 6,
-                these_cases=Interval(low=0.01, high=0.64),
-                cases_like_these=Interval(low=0.02, high=0.69),
-                lift_if_loaded=None,
-                withheld="too few loads",
-            ),
+            loads=replace(LOADS, loaded=1, rate=1 / 6, interval=Interval(low=0.02, high=0.69)),
         ),
         sandbox="bubblewrap",
     ),
     "never loaded": evaluation(
         agent_report(
             harness="codex",
-            lifts=(lift(arm="offered"), lift(mean=0.1)),
-            loads=replace(
-                LOADS,
-                loaded=0,
-                rate=0.0,
-                turn=None,
-                instead=(),
-                lift_if_loaded=None,
-                withheld="never loaded",
-                unloaded=None,
-                easier=None,
-                easier_forced=None,
-            ),
+            lifts=(lift(arm="offered"), lift(mean=0.1, interval=Interval(low=-0.2, high=0.4))),
+            loads=replace(LOADS, loaded=0, rate=0.0, interval=Interval(low=0.0, high=0.46), turn=None, instead=()),
         )
     ),
     "with tools, nothing compared": evaluation(
@@ -236,11 +233,11 @@ EVALUATIONS = {
     "interrupted": evaluation(report(verdict="undecided", spent=0.0), end=RunEnd(interrupted=True), notes=("a", "b")),
 }
 
-ERRORED = report(arms=(arm("baseline", errored=2), arm("with_skill", errored=1)), stopped="cap", late=2)
+ERRORED = report(arms=(arm("baseline", errored=2), arm("with_skill", errored=1)), end="cap reached")
 ANY = [
     evaluation(),
     *EVALUATIONS.values(),
-    evaluation(ERRORED, end=RunEnd(interrupted=True), design="sequential"),
+    evaluation(ERRORED, end=RunEnd(interrupted=True), design="two looks"),
     evaluation(agent_report()),
     evaluation(agent_report(), agent_report()),
     evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),

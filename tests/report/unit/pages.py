@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from html.parser import HTMLParser
-from typing import Any
 
 from report.unit.evaluations import EVALUATIONS, errored, evaluation, scored
-from upskill.core.nouns import Evaluation, Interval, Trial
-from upskill.report.facts import PathPoint, StudentPath, TokenRatio
+from upskill.core.nouns import Evaluation, Trial
+from upskill.report.facts import TokenRatio
 from upskill.report.html import CaseText, LoggedTrial, RunFacts, report_page
 
 FACTS = RunFacts(
@@ -35,7 +33,6 @@ def page(
     trials: Sequence[Trial] = (),
     prompts: dict[str, str | None] | None = None,
     facts: RunFacts = FACTS,
-    paths: Sequence[StudentPath] = (),
     ratios: Sequence[TokenRatio] = (),
 ) -> str:
     result = result or evaluation()
@@ -45,23 +42,8 @@ def page(
         facts,
         cases=[CaseText(id=case, prompt=prompt) for case, prompt in prompts.items()],
         trials=logged(trials),
-        paths=paths,
         ratios=ratios,
     )
-
-
-def path(student: str = "haiku", **changes: Any) -> StudentPath:
-    """An estimate that settles above zero at pair 4 of 6."""
-    points = tuple(
-        PathPoint(
-            pairs=pairs,
-            mean=0.4,
-            these_cases=Interval(low=0.4 - 0.9 / pairs, high=0.7),
-            cases_like_these=Interval(low=0.4 - 1.5 / pairs, high=0.8) if pairs > 1 else None,
-        )
-        for pairs in range(1, 7)
-    )
-    return replace(StudentPath(student=student, points=points, cap=60), **changes)
 
 
 class Parsed(HTMLParser):
@@ -102,4 +84,4 @@ class Parsed(HTMLParser):
         return dict(re.match(r"(\S+) ?(.*)", part.strip()).groups() for part in content.split(";"))  # type: ignore[union-attr,misc]
 
 
-__all__ = ["EVALUATIONS", "FACTS", "Parsed", "errored", "evaluation", "logged", "page", "path", "scored"]
+__all__ = ["EVALUATIONS", "FACTS", "Parsed", "errored", "evaluation", "logged", "page", "scored"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from report.unit.evaluations import ANY, CODE_WORDS, EVALUATIONS, ceiling_report, evaluation, report
+from report.unit.evaluations import ANY, CODE_WORDS, ceiling_report, evaluation, lift, report
 from report.unit.pages import page
 from upskill.core.nouns import Evaluation
 from upskill.report.junit import junit_report
@@ -30,37 +30,24 @@ def test_it_fits_and_uses_no_word_of_the_code(found: Evaluation, width: int) -> 
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-def test_the_lift_without_the_judges_errors_is_beside_the_verdict() -> None:
-    corrected = (
-        "corrected for the judge's errors: +5 points (95% CI −20 to +30; with the skill: fails 8% of right answers, "
-        "passes 42% of wrong ones; without the skill: fails 8% of right answers, passes 3% of wrong ones; "
-        "76 answers compared)"
-    )
-    judged = EVALUATIONS["judged"]
-    for found in (judged, replace(judged, students=judged.students * 2)):
-        text = "\n".join(shown(found, width=400))
-        assert corrected in text
-        assert "stopped because the grades were clear, but the judge's errors leave it open" in text
-
-
 def test_each_arm_has_a_bar_and_its_lift() -> None:
     text = "\n".join(shown(evaluation()))
     assert "without the skill ██████████░░░░░░░░░░   50%" in text
-    assert "with the skill    █████████████████░░░   83%  (+25 points)" in text
+    assert "with the skill    ███████████████░░░░░   75%  (+25 points)" in text
 
 
 def test_several_models_stand_in_one_table_with_their_intervals() -> None:
     lines = shown(evaluation(report("haiku"), report("kimi")), width=120)
-    header = next(line for line in lines if "Pass Rate" in line)
-    names = ["Model", "Pass Rate", "Avg Checks", "Avg Tokens", "Cost/Answer", "Lift in points (95% CI)"]
-    assert [cell.strip() for cell in header.strip("┃").split("┃")] == names
-    assert sum("+25 (−5 to +50) helps" in line for line in lines) == 2
+    header = next(line for line in lines if "pass rate" in line)
+    names = ["model", "pass rate", "avg checks", "avg tokens", "cost/answer", "lift in points (95% CI)"]
+    assert re.split("  +", header) == names
+    assert sum("+25 (+5 to +50) helps" in line for line in lines) == 2
 
 
 def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:
-    narrow = report("kimi", claim="these cases")
+    narrow = report("kimi", lifts=(lift(about="these cases", units=4),))
     lines = shown(evaluation(report("haiku"), narrow), width=120)
-    assert sum("+25 (+10 to +40) helps on these cases" in line for line in lines) == 1
+    assert sum("+25 (+5 to +50) helps on these cases" in line for line in lines) == 1
 
 
 def test_the_rates_of_several_models_stand_under_each_other() -> None:
@@ -109,7 +96,16 @@ def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
 
 def test_a_stopped_design_counts_its_pairs_although_some_cases_have_no_ceiling() -> None:
     cases = evaluation().cases
-    stopped = ceiling_report(stopped="decided", lifts=ceiling_report().lifts)
+    stopped = ceiling_report(end="decided")
     arms = tuple(replace(one, asked_cases=4 if one.arm == "ceiling" else cases) for one in stopped.arms)
-    found = evaluation(replace(stopped, arms=arms), design="sequential", planned=10 * (2 * cases + 4))
-    assert f"18 of at most {10 * cases} pairs" in "\n".join(shown(found, width=200))
+    found = evaluation(replace(stopped, arms=arms), design="two looks", planned=10 * (2 * cases + 4))
+    said = f"18 of at most {10 * cases} pairs; stopped because the first look was clear"
+    assert said in "\n".join(shown(found, width=200))
+
+
+def test_a_design_that_came_to_its_end_does_not_say_that_it_stopped() -> None:
+    whole = [line.strip() for line in shown(evaluation())]
+    assert "18 of at most 18 pairs; everything was asked" in whole
+    several = "\n".join(shown(evaluation(report(end="copies"), report("kimi"), planned=72)))
+    assert "18 of at most 18 pairs; stopped because answers repeat themselves" in several
+    assert "18 of at most 18 pairs; everything was asked" in several

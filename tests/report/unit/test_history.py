@@ -8,13 +8,16 @@ from upskill.core.nouns import StudentReport
 from upskill.report.html import history_page
 from upskill.report.side_by_side import Version, history
 
+CASES = "abcdefghijkl"
+"""A letter for each of 12 cases."""
 
-def version(digest: str, after: float, *, day: str = "2026-11-15", cases: str = "12", name: str = "haiku") -> Version:
+
+def version(digest: str, after: float, *, day: str = "2026-11-15", cases: str = CASES, name: str = "haiku") -> Version:
     measured = student(name, 0.2, after, "helps", (0.1, 0.9))
     return of(measured, digest, day=day, cases=cases)
 
 
-def of(measured: StudentReport, digest: str, *, day: str = "2026-11-15", cases: str = "12") -> Version:
+def of(measured: StudentReport, digest: str, *, day: str = "2026-11-15", cases: str = CASES) -> Version:
     return Version(day=day, digest=digest * 64, run=f"run-{digest}", cases=frozenset(cases), report=measured)
 
 
@@ -22,7 +25,9 @@ def test_the_first_line_says_what_happened_over_the_versions() -> None:
     found = history("tarnctl", [version("a", 0.4), version("b", 0.5), version("c", 0.87, day="2026-11-16")])
     assert found is not None
     assert found.sentences[0] == "tarnctl on haiku: lift from +20 to +67 points over 3 versions; the newest: helps."
-    assert found.sentences[1].startswith("All versions were measured on the same 2 cases. The versions were not tested")
+    assert found.sentences[1].startswith(
+        "All versions were measured on the same 12 cases. The versions were not tested"
+    )
     assert [row.name for row in found.models[0].rows] == ["2026-11-15 aaaaaa", "2026-11-15 bbbbbb", "2026-11-16 cccccc"]
 
 
@@ -32,7 +37,7 @@ def test_the_cases_that_were_asked_are_counted() -> None:
     fewer = replace(other, report=replace(other.report, lifts=(replace(lift, cases=1),)))
     found = history("tarnctl", [replace(one, report=replace(one.report, lifts=(replace(lift, cases=2),))), fewer])
     assert found is not None
-    assert found.sentences[1].startswith("All versions were measured on 1 to 2 of the same 2 cases.")
+    assert found.sentences[1].startswith("All versions were measured on 1 to 2 of the same 12 cases.")
 
 
 def test_two_versions_can_be_tested_by_one_command() -> None:

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from report.unit.evaluations import CASE_STATES, lift, report
-from report.unit.pages import EVALUATIONS, FACTS, Parsed, errored, evaluation, page, path, scored
+from report.unit.evaluations import CASE_STATES, report
+from report.unit.pages import EVALUATIONS, FACTS, Parsed, errored, evaluation, page, scored
 from upskill.core.nouns import Student
 from upskill.report.html import report_page
 from upskill.report.html.changed import room_for
@@ -33,8 +33,8 @@ def test_every_kind_of_result_has_a_page_that_loads_nothing(name: str) -> None:
 
 def test_the_answer_comes_first_and_what_is_folded_last() -> None:
     result = evaluation(case_states=CASE_STATES, notes=("the last word",))
-    text = Parsed(page(result, trials=[scored()], paths=[path()])).text
-    order = ["helps", "Next: ", "What changed", "Cost", "How the estimate settled", "Cases", "Method", "Settings"]
+    text = Parsed(page(result, trials=[scored()])).text
+    order = ["helps", "Next: ", "What changed", "Cost", "Cases", "Method", "Settings"]
     places = [text.index(f"{title}") for title in order[:1]] + [text.index(f"\n{title}") for title in order[1:]]
     assert places == sorted(places)
     assert text.index("the last word") > places[-1]
@@ -131,8 +131,14 @@ def test_a_run_that_was_cut_short_says_so_first() -> None:
         ({"repeats": 1}, "each case once, without the skill and with the skill"),
         ({"repeats": 3}, "3 repeats of every case, without the skill and with the skill"),
         (
-            {"repeats": 5, "design": "sequential"},
-            "up to 5 repeats of every case, without the skill and with the skill; stops as soon as the result is clear",
+            {"repeats": 3, "design": "two looks"},
+            "every case once, without the skill and with the skill, and up to 3 repeats if the first look does not "
+            "decide",
+        ),
+        (
+            {"repeats": 8, "design": "gate"},
+            "every case twice, without the skill and with the skill (once at temperature 0), up to 8 repeats where it "
+            "looks broken",
         ),
     ],
 )
@@ -146,17 +152,13 @@ def test_the_command_that_shows_the_logs_says_from_where_it_works() -> None:
     assert "inspect view" not in Parsed(page()).text
 
 
-def test_the_lift_corrected_for_the_errors_of_a_judge_is_part_of_the_method() -> None:
-    assert "Corrected for the judge" in page(EVALUATIONS["judged"])
-    assert "+5 points (95% CI −20 to +30;" in page(EVALUATIONS["judged"])
-    assert "Corrected for the judge" not in page(EVALUATIONS["judged, error unknown"])
-
-
-def test_the_lift_without_what_passing_a_threshold_added_is_part_of_the_method() -> None:
-    chosen = page(evaluation(report(lifts=(lift(mean=0.29, corrected=0.12),))))
-    assert "Corrected for stopping at a verdict: " in chosen
-    assert "+12 points instead of +29. A lift measured when it has just become clear is too large on average" in chosen
-    assert "Corrected for selection" not in page()
+def test_the_method_says_that_the_interval_does_not_include_the_errors_of_a_judge() -> None:
+    agrees = (
+        "opus, 36 answers; agrees with the other checks in 27 of 30 (90%); the interval does not include its errors"
+    )
+    assert agrees in Parsed(page(EVALUATIONS["judged"])).text
+    alone = "opus, 36 answers; no answer had other checks to compare it with"
+    assert alone in Parsed(page(EVALUATIONS["judged, agreement unknown"])).text
 
 
 def test_a_page_of_eighteen_answers_costs_less_than_half_a_second() -> None:
@@ -166,5 +168,5 @@ def test_a_page_of_eighteen_answers_costs_less_than_half_a_second() -> None:
         for arm in ("baseline", "with_skill")
     ]
     began = time.process_time()
-    page(evaluation(), trials=trials, prompts={f"c{number}": "Which port?" for number in range(9)}, paths=[path()])
+    page(evaluation(), trials=trials, prompts={f"c{number}": "Which port?" for number in range(9)})
     assert time.process_time() - began < 0.5

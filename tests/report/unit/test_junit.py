@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.unit.evaluations import EVALUATIONS, SKILL, arm, errored, evaluation, lift, report, scored
+from report.unit.evaluations import EVALUATIONS, SKILL, arm, errored, evaluation, report, scored
 from upskill.core.nouns import Evaluation, Trial
 from upskill.report.junit import junit_report
 
@@ -125,8 +125,10 @@ def test_the_verdict_and_the_lift_are_properties() -> None:
         "sentence": "helps: +25 points, between +10 and +40, 18 pairs",
         "spent": "0.0123",
         "lift": "0.25",
-        "these_cases": "0.1 0.4",
-        "cases_like_these": "-0.05 0.5",
+        "rate": "0.75",
+        "rate_against": "0.5",
+        "interval": "0.05 0.5",
+        "about": "new cases",
         "pairs": "18",
         "dropped": "0",
     }
@@ -135,9 +137,7 @@ def test_the_verdict_and_the_lift_are_properties() -> None:
 def test_the_unknown_is_left_out_of_the_properties() -> None:
     unknown = evaluation(report(verdict=None, spent=None, arms=(arm("with_skill"),), lifts=()))
     (suite,) = suites([scored()], unknown)
-    assert not {"verdict", "spent", "lift", "pairs"} & set(properties(suite))
-    few = evaluation(report(lifts=(lift(cases_like_these=None),)))
-    assert "cases_like_these" not in properties(suites([scored()], few)[0])
+    assert not {"verdict", "spent", "lift", "interval", "about", "pairs"} & set(properties(suite))
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from report.unit.evaluations import CASE_STATES, arm, evaluation, report
+from report.unit.evaluations import CASE_STATES, EVALUATIONS, arm, evaluation, lift, report
 from upskill.core.nouns import Evaluation, RunEnd
 from upskill.core.nouns.plan import Again, Student
 from upskill.report.next_step import NextStep, next_step, step_after_generate
@@ -27,23 +27,36 @@ def test_a_run_without_a_verdict_is_mended_first() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["undecided", "invalid"])
-@pytest.mark.parametrize("why", [{"stopped": "budget"}, {"end": "cap reached"}], ids=["a schedule", "a cap"])
-def test_what_a_budget_stopped_is_resumed_and_nothing_is_said_of_errors(verdict: str, why: dict[str, str]) -> None:
-    step = next_step(evaluation(report(verdict=verdict, **why), case_states=CASE_STATES), skill="skills/x")
+def test_what_a_budget_stopped_is_resumed_and_nothing_is_said_of_errors(verdict: str) -> None:
+    step = next_step(evaluation(report(verdict=verdict, end="cap reached"), case_states=CASE_STATES), skill="skills/x")
     assert step.what == "resume with the same budget again"
     assert step.command.startswith("upskill eval --resume runs/")
 
 
 def test_what_helps_is_kept_proven_by_the_gate_that_it_passes() -> None:
-    wide = evaluation(report(claim="cases like these"), report("kimi", claim="cases like these"))
+    wide = evaluation(report(), report("kimi"))
     assert next_step(wide, skill="my skills/x").command == "upskill eval 'my skills/x' -m haiku -m kimi --require helps"
-    narrow = evaluation(report(claim="these cases"))
-    assert next_step(narrow, skill="x").command == "upskill eval x -m haiku --require helps-here"
+
+
+def test_what_helps_on_these_cases_only_gets_more_cases() -> None:
+    narrow = evaluation(report(), report("kimi", lifts=(lift(about="these cases", units=4),)))
+    step = next_step(narrow, skill="my x", tests="cases.json")
+    assert step == ("write more cases, to say so of new ones", "upskill cases write 'my x' -o more-cases.json")
+
+
+def test_broken_cases_are_looked_at_before_the_skill_is_changed() -> None:
+    found = EVALUATIONS["breaks"]
+    for verdict in ("helps", "hurts", "undecided"):
+        broken = replace(found, students=(replace(found.students[0], verdict=verdict),))
+        assert next_step(broken, skill="x") == (
+            "see what it answers to the broken cases now",
+            "upskill report runs/2026-11-15-093042-tarnctl-1a2b3c --open",
+        )
 
 
 def test_an_address_is_typed_again_where_all_models_have_it() -> None:
     local = Student(name="smollm2", model="openai-api/x/smollm2", endpoint="http://localhost:8080/v1")
-    found = evaluation(report(claim="cases like these", student=local))
+    found = evaluation(report(student=local))
     assert next_step(found, skill="x").command == (
         "upskill eval x -m smollm2 --base-url http://localhost:8080/v1 --require helps"
     )
@@ -51,7 +64,7 @@ def test_an_address_is_typed_again_where_all_models_have_it() -> None:
 
 @pytest.mark.parametrize("verdict", ["hurts", "no difference"])
 def test_a_skill_that_does_no_good_goes_back_to_the_teacher(verdict: str) -> None:
-    found = evaluation(report(claim="cases like these"), report("kimi", verdict=verdict))
+    found = evaluation(report(), report("kimi", verdict=verdict))
     assert next_step(found, skill="skills/x").command == (
         "upskill generate --from skills/x --eval-model haiku --eval-model kimi"
     )
@@ -67,7 +80,7 @@ def test_a_revision_is_measured_on_the_same_model_at_its_address() -> None:
 
 
 def test_a_case_file_that_was_named_is_named_again() -> None:
-    proven = evaluation(report(claim="cases like these"))
+    proven = evaluation(report())
     assert next_step(proven, skill="x", tests="my cases.json").command == (
         "upskill eval x -t 'my cases.json' -m haiku --require helps"
     )
@@ -78,7 +91,7 @@ def test_a_case_file_that_was_named_is_named_again() -> None:
 
 
 def test_an_open_question_gets_more_cases_before_more_repeats() -> None:
-    found = evaluation(report(claim="cases like these"), report("kimi", verdict="undecided"), cases=12)
+    found = evaluation(report(), report("kimi", verdict="undecided"), cases=12)
     assert next_step(found, skill="x").command == "upskill cases write x -o more-cases.json"
 
 
@@ -89,7 +102,7 @@ AGAIN = Again(
 
 
 def test_what_was_typed_is_typed_again() -> None:
-    proven = evaluation(report(claim="cases like these"))
+    proven = evaluation(report())
     assert next_step(proven, skill="x", again=AGAIN).command == (
         "UPSKILL_TEMPERATURE=0 upskill eval x -m haiku --harness agent --runs 3 --sandbox none --yes --max-cost 2 "
         "--require helps"
@@ -110,7 +123,7 @@ def test_what_another_command_does_not_have_is_left_out() -> None:
         "UPSKILL_TEMPERATURE=0 upskill generate --from x --eval-model haiku --harness agent --sandbox none --yes "
         "--max-cost 2"
     )
-    versions = report(arms=(arm("previous"), arm("with_skill")), claim="cases like these")
+    versions = report(arms=(arm("previous"), arm("with_skill")))
     compared = Again(options=("--compare git:abc", "--accept-changed-cases", "--runs 3"))
     assert next_step(evaluation(versions), skill="x", again=compared).command == "upskill eval x -m haiku --runs 3"
 
@@ -123,7 +136,7 @@ def test_nothing_of_a_run_that_is_not_ones_own_is_typed_again() -> None:
 
 
 def test_a_better_version_is_measured_against_no_skill_next() -> None:
-    versions = report(arms=(arm("previous"), arm("with_skill")), claim="cases like these")
+    versions = report(arms=(arm("previous"), arm("with_skill")))
     assert next_step(evaluation(versions), skill="x") == (
         "measure the new version against no skill",
         "upskill eval x -m haiku",
@@ -148,7 +161,7 @@ def after_generate(found: Evaluation | None, **known: Any) -> NextStep:
 
 
 def test_after_a_generate_the_saved_skill_is_what_the_command_is_about() -> None:
-    proven = evaluation(report(claim="cases like these"))
+    proven = evaluation(report())
     assert after_generate(proven) == ("check it in every build", "upskill eval skills/x -m haiku --require helps")
     cut = evaluation(end=RunEnd(interrupted=True))
     assert after_generate(cut).command == "upskill generate --resume runs/g"

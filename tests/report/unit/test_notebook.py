@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from report.unit.evaluations import SKILL, arm, evaluation, report
+from report.unit.evaluations import SKILL, arm, evaluation, lift, report
 from upskill.core.nouns import Interval
 from upskill.library.results import evaluation_table, preformatted
 
@@ -21,13 +21,9 @@ def test_a_row_holds_rates_lift_interval_pairs_and_the_verdict_in_words() -> Non
     assert shown[-2:] == [str(lift.pairs), first.sentence]
 
 
-def test_the_interval_is_that_of_the_claim() -> None:
-    one = report()
-    lift = replace(one.lifts[0], these_cases=Interval(low=0.1, high=0.2), cases_like_these=Interval(low=0.3, high=0.4))
-    wide = evaluation_table(evaluation(students=(replace(one, lifts=(lift,), claim="cases like these"),)))
-    narrow = evaluation_table(evaluation(students=(replace(one, lifts=(lift,), claim="these cases"),)))
-    assert "(95% CI +30 to +40)" in wide
-    assert "(95% CI +10 to +20)" in narrow
+def test_the_interval_has_its_confidence() -> None:
+    strict = report(lifts=(lift(interval=Interval(low=0.3, high=0.4), confidence=0.975),))
+    assert "+25 (97.5% CI +30 to +40)" in cells(evaluation_table(evaluation(strict)))
 
 
 def test_without_a_baseline_there_is_no_lift() -> None:

@@ -48,9 +48,9 @@ def test_every_view_shows_the_rates_that_the_lift_is_made_of(text: str) -> None:
     assert "44%" not in text
 
 
-def test_results_of_earlier_versions_show_the_rates_that_they_have() -> None:
-    assert arm_percents(report()) == {"baseline": "50%", "with_skill": "83%"}
-    assert arm_percents(agent_report())["offered"] == "67%"
+def test_rates_without_a_lift_are_those_of_all_scored_answers() -> None:
+    assert arm_percents(report(lifts=())) == {"baseline": "50%", "with_skill": "83%"}
+    assert arm_percents(agent_report(lifts=()))["offered"] == "67%"
 
 
 @pytest.mark.parametrize(

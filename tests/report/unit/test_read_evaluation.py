@@ -25,9 +25,9 @@ def test_what_was_written_is_read_again(name: str) -> None:
 
 
 def _as_written(report: StudentReport) -> StudentReport:
-    """The interval for cases like these is not written per label."""
+    """What counts once is not written per label: the counts of the whole lift stand in their place."""
     labels = tuple(
-        replace(one, lift=None if one.lift is None else replace(one.lift, cases_like_these=None, dropped=0))
+        replace(one, lift=None if one.lift is None else replace(one.lift, units=report.lifts[0].units, dropped=0))
         for one in report.label_lifts
     )
     return replace(report, label_lifts=labels)

@@ -1,24 +1,19 @@
-"""What is folded below a result: cost, how the estimate settled, cases, method."""
+"""What is folded below a result: cost, cases, method."""
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from report.unit.evaluations import CASE_STATES, LABEL_LIFTS, agent_report, arm, evaluation, lift, report
-from report.unit.pages import EVALUATIONS, FACTS, Parsed, page, path
-from upskill.core.nouns import Interval, RunEnd, StudentReport
-from upskill.report.facts import TokenRatio
+from report.unit.evaluations import CASE_STATES, LABEL_LIFTS, agent_report, arm, evaluation, report
+from report.unit.pages import EVALUATIONS, FACTS, page
+from upskill.core.nouns import Interval, StudentEnd
+from upskill.report.facts import REASONS, TokenRatio
 from upskill.report.html.details import cases_fold, method_fold
-from upskill.report.html.figures import cost_fold, settled_fold
+from upskill.report.html.figures import cost_fold
 from upskill.report.html.shell import Fold, render
-
-
-def settled(model: StudentReport, **changes: object) -> str:
-    fold = settled_fold(evaluation(model, **changes), [path()])
-    assert fold is not None
-    return str(fold.body)
 
 
 def inside(fold: Fold | None) -> str:
@@ -31,51 +26,6 @@ def test_values_of_a_template_are_text_and_a_missing_one_is_an_error() -> None:
     assert "<b>\ufffd" in render("notes.html", notes=[Markup("<b>\u202e")])
     with pytest.raises(UndefinedError):
         render("notes.html")
-
-
-def test_the_picture_says_since_when_the_estimate_is_on_one_side_and_why_it_stopped() -> None:
-    body = settled(report(stopped="decided"))
-    assert "The confidence interval has been above 0 since pair 4." in body
-    assert "Stopped after 6 of at most 60 pairs because the result was clear." in body
-    assert '<figure class="panel good">' in body
-
-
-def test_a_verdict_on_these_cases_is_followed_by_the_interval_for_these_cases() -> None:
-    assert "above 0 since pair 3" in settled(report(stopped="decided", claim="these cases"))
-
-
-def test_an_estimate_that_never_settled_says_so_and_is_grey() -> None:
-    points = tuple(replace(point, cases_like_these=Interval(low=-0.2, high=0.9)) for point in path().points)
-    fold = settled_fold(evaluation(report(verdict="undecided", stopped="cap")), [path(points=points)])
-    assert fold is not None
-    assert "still includes 0" in fold.body
-    assert "because the plan was complete" in fold.body
-    assert '<figure class="panel unsure">' in fold.body
-
-
-def test_a_fixed_plan_that_was_complete_did_not_stop_and_one_that_was_cut_short_did() -> None:
-    whole = settled_fold(evaluation(), [path(cap=6)])
-    assert whole is not None
-    assert "All 6 planned pairs were run." in whole.body
-    assert "because the run was interrupted" in settled(report(), end=RunEnd(interrupted=True))
-
-
-def test_answers_that_came_too_late_are_counted_apart() -> None:
-    assert "2 answers arrived later and did not count." in settled(report(stopped="decided", late=2))
-
-
-def test_one_pair_draws_nothing() -> None:
-    assert settled_fold(evaluation(), [path(points=path().points[:1])]) is None
-
-
-def test_every_point_of_the_picture_lies_inside_it() -> None:
-    fold = settled_fold(evaluation(report(lifts=(lift(),)), report("kimi")), [path(), path("kimi")])
-    assert fold is not None
-    for shape in Parsed(str(fold.body)).named("polygon"):
-        for place in str(shape["points"]).split():
-            across, down = map(float, place.split(","))
-            assert 0 <= across <= 320
-            assert 0 <= down <= 120
 
 
 def test_cost_names_the_cheapest_model_that_is_good_enough_and_what_the_skill_adds() -> None:
@@ -96,7 +46,7 @@ def test_cases_are_counted_by_state_and_those_to_change_are_listed() -> None:
     assert fold is not None
     assert fold.finding == "1 unproven, 1 rejected"
     assert "ask for more" in fold.body
-    assert "haiku: +25 (95% CI +10 to +40)" in fold.body
+    assert "haiku: +25 (95% CI +5 to +50 on these cases)" in fold.body
     assert cases_fold(evaluation()) is None
 
 
@@ -108,17 +58,37 @@ def test_further_comparisons_and_errors_are_part_of_the_method() -> None:
     assert "6: a timeout" in errors
 
 
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("decided", "the first look was clear"),
+        ("futile", "the lift was within its own noise"),
+        ("copies", "answers repeat themselves"),
+        ("cap reached", "a cap was reached"),
+        ("interrupted", "the run was interrupted"),
+    ],
+)
+def test_the_method_says_why_no_more_was_asked(end: StudentEnd, why: str) -> None:
+    assert f"Stopped because {why}." in method_fold(evaluation(report(end=end)), FACTS).body
+    assert "Stopped because" not in method_fold(evaluation(report(end=end, lifts=())), FACTS).body
+
+
+def test_every_end_of_a_model_but_the_end_of_its_plan_has_a_reason_in_words() -> None:
+    ends = {end for ends in get_args(StudentEnd) for end in get_args(ends)}
+    assert set(REASONS) == ends - {"plan finished"}
+    assert "Everything was asked." in method_fold(evaluation(report()), FACTS).body
+
+
 def test_an_open_verdict_is_explained_in_full() -> None:
-    open_one = report(verdict="undecided", sentence="undecided: 0 points; to detect +31: 140 more calls")
-    assert "To detect +31" not in page(evaluation(report()))
-    assert "to detect +31: 140 more calls." in page(evaluation(open_one))
+    open_one = report(verdict="undecided", sentence="undecided: 0 points; 5 more cases would show it")
+    assert "5 more cases" not in page(evaluation(report()))
+    assert "Undecided: 0 points; 5 more cases would show it." in page(evaluation(open_one))
 
 
-def test_a_model_without_a_verdict_is_neither_recommended_nor_drawn() -> None:
+def test_a_model_without_a_verdict_is_not_recommended_and_has_no_lift_by_label() -> None:
     lost = report(verdict="invalid", arms=(arm("baseline"), arm("with_skill", passed=6)), label_lifts=LABEL_LIFTS)
     result = evaluation(lost, case_states=CASE_STATES)
     assert "Cheapest" not in inside(cost_fold(result, [], enough=0.8))
-    assert settled_fold(result, [path()]) is None
     fold = cases_fold(result)
     assert fold is not None
     assert "+25" not in fold.body

@@ -8,12 +8,13 @@ from xml.etree import ElementTree
 import pytest
 
 from report.unit.evaluations import evaluation, lift, report
-from upskill.core.nouns import Evaluation, Interval, Verdict
+from upskill.core.nouns import Evaluation, Interval, StudentReport, Verdict
+from upskill.core.nouns.evaluation import BrokenCase
 from upskill.report.json_report import evaluation_json
 from upskill.report.junit import junit_report
 from upskill.report.result_notes import not_met_line, requirements, result_notes
 
-WIDE, NARROW = report(claim="cases like these"), report("kimi", claim="these cases")
+WIDE, NARROW = report(), report("kimi", lifts=(lift(about="these cases", cases=4, units=4),))
 UNDECIDED = report("sonnet", verdict="undecided")
 
 
@@ -21,12 +22,11 @@ def required(of: Evaluation) -> Any:
     return json.loads(json.dumps(evaluation_json(of)))["required"]
 
 
-def test_helps_on_these_cases_alone_meets_helps_here_and_no_longer_helps() -> None:
+def test_helps_on_these_cases_alone_does_not_meet_helps() -> None:
     assert evaluation(WIDE, required="helps").exit_code() == 0
     assert evaluation(NARROW, required="helps").exit_code() == 1
     assert evaluation(WIDE, NARROW, required="helps").exit_code() == 1
-    assert evaluation(WIDE, NARROW, required="helps-here").exit_code() == 0
-    assert evaluation(WIDE, UNDECIDED, required="helps-here").exit_code() == 1
+    assert evaluation(WIDE, UNDECIDED, required="helps").exit_code() == 1
     assert evaluation(NARROW).exit_code() == 0
 
 
@@ -42,14 +42,45 @@ def test_no_harm_is_met_by_every_verdict_but_hurts(verdict: Verdict | None, code
 
 
 def test_no_harm_says_which_loss_it_lets_through() -> None:
-    wide = replace(lift(), cases_like_these=Interval(low=-0.27, high=0.4))
+    wide = lift(interval=Interval(low=-0.27, high=0.4))
     lets_through = replace(UNDECIDED, lifts=(wide,))
     said = "no-harm: a loss of up to 27 points is not excluded; --min-lift -0.1 demands less than 10"
     assert said in [note.text for note in result_notes(evaluation(lets_through, required="no-harm"))]
     assert f"sonnet: {said}" in [note.text for note in result_notes(evaluation(WIDE, lets_through, required="no-harm"))]
-    sure = replace(WIDE, lifts=(replace(wide, cases_like_these=Interval(low=0.01, high=0.4)),))
+    sure = replace(WIDE, lifts=(lift(interval=Interval(low=0.01, high=0.4)),))
     for other in (evaluation(lets_through), evaluation(sure, required="no-harm")):
         assert not any("no-harm" in note.text for note in result_notes(other))
+
+
+def broken(*case_ids: str, **changes: Any) -> StudentReport:
+    """A student for which a new version breaks these cases."""
+    cases = tuple(BrokenCase(case_id=case_id, answers=8, passed=0, passed_before=8) for case_id in case_ids)
+    return replace(report(**changes), broken=cases)
+
+
+@pytest.mark.parametrize("verdict", ["helps", "cheaper", "no difference", "undecided"])
+def test_no_harm_is_not_met_with_a_broken_case_whatever_the_lift(verdict: Verdict) -> None:
+    found = evaluation(broken("c1", verdict=verdict), required="no-harm")
+    assert found.exit_code() == 1
+    assert not_met_line(requirements(found)) == "not met: --require no-harm, haiku: 1 case broken (c1)"
+    many = evaluation(WIDE, broken("c1", "c2", "c3", "c4", "c5", name="kimi", verdict=verdict), required="no-harm")
+    assert [one["why"] for one in required(many)] == ["kimi: 5 cases broken (c1, c2, c3 and 2 more)"]
+
+
+def test_no_harm_is_not_met_while_a_case_may_be_broken() -> None:
+    suspected = report(verdict="undecided", suspected=("c1", "c2"))
+    found = evaluation(suspected, required="no-harm")
+    assert found.exit_code() == 1
+    assert [one["why"] for one in required(found)] == [
+        "haiku: 2 cases may be broken, and could not be asked often enough to tell"
+    ]
+    assert evaluation(replace(suspected, verdict="helps"), required="helps").exit_code() == 0
+
+
+def test_a_broken_case_without_a_verdict_is_called_no_verdict() -> None:
+    found = evaluation(broken("c1", verdict="invalid"), required="no-harm")
+    assert found.exit_code() == 3
+    assert [one["why"] for one in required(found)] == ["haiku has no verdict"]
 
 
 @pytest.mark.parametrize(
@@ -61,14 +92,14 @@ def test_no_harm_says_which_loss_it_lets_through() -> None:
         (
             evaluation(NARROW, UNDECIDED, required="helps"),
             [
-                "--require helps, kimi is helped on these cases only (--require helps-here accepts that); "
+                "--require helps, kimi is helped on these cases, which are too few to say so of new ones; "
                 "sonnet is undecided"
             ],
         ),
         (
-            evaluation(replace(UNDECIDED, verdict="invalid"), required="helps-here", min_lift=0.1),
+            evaluation(replace(UNDECIDED, verdict="invalid"), required="no-harm", min_lift=0.1),
             [
-                "--require helps-here, sonnet has no verdict",
+                "--require no-harm, sonnet has no verdict",
                 "--min-lift 0.1, sonnet: a lift of at least +10 points is not shown",
             ],
         ),

@@ -25,7 +25,7 @@ def result(model: str = "haiku", **changes: Any) -> PastResult:
         "after": 0.75,
         "lift": 0.25,
         "interval": Interval(low=0.1, high=0.4),
-        "narrow": False,
+        "about": "new cases",
         "pairs": 18,
         "spent": 0.5,
     }
@@ -51,7 +51,7 @@ def shown(show: Any, things: Any, *, width: int = 80) -> list[str]:
 
 
 RUNS = [
-    run("3", result(verdict="invalid", lift=0.9), result("kimi", narrow=True)),
+    run("3", result(verdict="invalid", lift=0.9), result("kimi", about="these cases")),
     run("2", result(), skill="ropes"),
     run("1", result(lift=0.1, interval=Interval(low=-0.2, high=0.4), verdict="undecided"), digest="aa" * 32),
     run("0", problem="run.json is not JSON", results=()),

@@ -42,7 +42,6 @@ PROGRAMS = (
         "codex",
         "claude",
         "rg",
-        "skill-scanner",
     ),
     *("xdg-open", "open", "python", "python3", "uname", "lsb_release", "ldconfig", "gcc", "node"),
 )

@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from upskill.sandbox.probes import Probe, ProbeOutcome, Scene, connects, finished, lines, must_print, outcome, printed
+from sandbox.escapes.scenes import must_print
+from upskill.sandbox.probes import Probe, ProbeOutcome, Scene, connects, finished, lines, outcome, printed
 
 
 def _abstract_socket(scene: Scene) -> ProbeOutcome:

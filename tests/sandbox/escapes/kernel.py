@@ -2,7 +2,8 @@
 
 import platform
 
-from upskill.sandbox.probes import CALLS, Probe, ProbeOutcome, Scene, finished, lines, must_print, outcome, printed
+from sandbox.escapes.scenes import CALLS, must_print
+from upskill.sandbox.probes import Probe, ProbeOutcome, Scene, finished, lines, outcome, printed
 from upskill.sandbox.profile import NUMBERS
 
 

@@ -2,18 +2,9 @@
 
 import time
 
+from sandbox.escapes.scenes import processes_named
 from upskill.sandbox import profile
-from upskill.sandbox.probes import (
-    Probe,
-    ProbeOutcome,
-    Scene,
-    ending,
-    finished,
-    lines,
-    outcome,
-    printed,
-    processes_named,
-)
+from upskill.sandbox.probes import Probe, ProbeOutcome, Scene, ending, finished, lines, outcome, printed
 
 MEBIBYTE = 1_048_576
 

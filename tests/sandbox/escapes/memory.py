@@ -6,20 +6,10 @@ import time
 from dataclasses import replace
 
 from sandbox.escapes.kernel import number_of
+from sandbox.escapes.scenes import CALLS, must_print
 from upskill.sandbox.contract import FileRefused, Limits, Sandbox
 from upskill.sandbox.memory import POOL
-from upskill.sandbox.probes import (
-    CALLS,
-    Probe,
-    ProbeOutcome,
-    Scene,
-    ending,
-    finished,
-    lines,
-    must_print,
-    outcome,
-    printed,
-)
+from upskill.sandbox.probes import Probe, ProbeOutcome, Scene, ending, finished, lines, outcome, printed
 from upskill.sandbox.profile import NEWEST, UNUSED
 
 MEBIBYTE = 1_048_576

@@ -8,6 +8,8 @@ from upskill.sandbox.probes import QUICK, Bait, Probe, Result, Scene, attempt
 
 _SLOW = (*files.PROBES, *host.PROBES, *kernel.PROBES, *limits.PROBES, *memory.PROBES)
 PROBES: tuple[Probe, ...] = tuple(sorted((*QUICK, *_SLOW), key=lambda probe: probe.id))
+OF_A_GROUP = frozenset({20, 38, 39, 40, 41})
+"""Probes of the memory of a whole sandbox, which only a control group bounds."""
 
 
 def run_probes(

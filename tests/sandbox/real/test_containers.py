@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from in_containers import nothing_is_left_in_podman
+from sandbox.escapes.scenes import processes_named
 from sandbox.escapes.suite import PROBES, run_probes
 from upskill.processes import ENVIRONMENTS
 from upskill.sandbox import (
@@ -33,7 +34,7 @@ from upskill.sandbox import (
     require_sandbox,
 )
 from upskill.sandbox.container import IMAGE_VARIABLE, command, flags, image_name, open_container
-from upskill.sandbox.probes import QUICK, Result, processes_named
+from upskill.sandbox.probes import QUICK, Result
 
 pytestmark = pytest.mark.usefixtures("podman")
 FIRST = ("python3", *command(()))

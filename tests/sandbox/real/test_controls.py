@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sandbox.escapes.suite import run_probes
-from upskill.sandbox import Sandbox, SandboxSpec
+from upskill.sandbox import Limits, Sandbox, SandboxSpec
 from upskill.sandbox.bubblewrap import open_bubblewrap
 from upskill.sandbox.probes import Result
 from upskill.sandbox.profile import HARDENED, Recipe
@@ -30,7 +30,6 @@ SHARED_NETWORK = replace(HARDENED, namespaces=(*HARDENED.namespaces, "--share-ne
 UNFILTERED = replace(HARDENED, filtered=False)
 NESTING = replace(HARDENED, filtered=False, namespaces=without("--disable-userns"))
 UNGROUPED = replace(HARDENED, grouped=False)
-UNCOUNTED = replace(UNGROUPED, counted=False)
 UNPOOLED = replace(HARDENED, pooled=False)
 MANY_ENTRIES = replace(
     HARDENED, init_process=HARDENED.init_process.replace(b"MOST_ENTRIES = 20_000", b"MOST_ENTRIES = 200_000")
@@ -59,10 +58,10 @@ READABLE_INIT = replace(
         pytest.param(35, UNFILTERED, id="semaphores can be made"),
         pytest.param(36, UNFILTERED, id="message queues can be made"),
         pytest.param(37, UNFILTERED, id="calls that nobody judged go through"),
-        pytest.param(38, UNCOUNTED, id="empty files cost nothing"),
-        pytest.param(39, UNCOUNTED, id="files and memory add up"),
-        pytest.param(40, UNCOUNTED, id="buffers of local sockets cost nothing"),
-        pytest.param(41, UNCOUNTED, id="buffers of TCP cost nothing"),
+        pytest.param(38, UNGROUPED, id="empty files cost nothing"),
+        pytest.param(39, UNGROUPED, id="files and memory add up"),
+        pytest.param(40, UNGROUPED, id="buffers of local sockets cost nothing"),
+        pytest.param(41, UNGROUPED, id="buffers of TCP cost nothing"),
         pytest.param(42, UNPOOLED, id="limits of several sandboxes add up"),
         pytest.param(43, MANY_ENTRIES, id="folders without number are walked"),
         pytest.param(44, UNFILTERED, id="process 1 can be starved"),
@@ -73,10 +72,15 @@ def test_a_weaker_profile_breaks(number: int, recipe: Recipe) -> None:
     assert not result.held, result.saw
 
 
-@pytest.mark.parametrize("number", [20, 38, 39, 40, 41])
-def test_without_a_control_group_memory_is_bounded_all_the_same(number: int) -> None:
-    result = probe(number, UNGROUPED)
-    assert result.held, result.saw
+@pytest.mark.parametrize("address_space_mb", [1024, None])
+def test_without_a_control_group_no_process_takes_more_than_the_limit(address_space_mb: int | None) -> None:
+    code = "taken = bytearray(int(input()) << 20)\ntaken[::4096] = b'x' * len(taken[::4096])"
+    spec = SandboxSpec(limits=Limits(memory_mb=128, address_space_mb=address_space_mb))
+    with open_bubblewrap(spec, recipe=UNGROUPED) as sandbox:
+        less, more = (sandbox.run(["python3", "-c", code], seconds=30, stdin=size) for size in (b"64", b"160"))
+    assert (less.ended, less.exit_code) == ("exit", 0), less
+    assert (more.ended, more.exit_code) == ("exit", 1)
+    assert b"MemoryError" in more.stderr
 
 
 def test_what_breaks_without_a_size_is_bounded_by_the_probe_itself() -> None:

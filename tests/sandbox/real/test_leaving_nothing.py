@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from in_containers import nothing_is_left_in_podman
+from sandbox.escapes.scenes import processes_named
 from upskill.sandbox import Mount, Sandbox, SandboxSpec, open_sandbox
 from upskill.sandbox.memory import find_controllers
-from upskill.sandbox.probes import processes_named
 
 SOURCES = Path(__file__).parents[3] / "src"
 

@@ -2,10 +2,11 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 from made_runs import make_run, student_json
-from typed import Upskill
+from typed import Upskill, make_port_skill
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,6 +25,25 @@ def test_list_shows_skills_and_names_the_broken_ones(upskill: Upskill, here: Pat
     assert re.search(r"^skills/good +0 +~1[0-9] ", done.stdout, re.MULTILINE), done.stdout
     rows = json.loads(upskill("list", "--json").stdout)["skills"]
     assert [row["skill"] for row in rows] == ["bad", "good"]
+
+
+def test_list_says_what_the_evidence_beside_a_skill_says(upskill: Upskill, here: Path) -> None:
+    make_port_skill(here, cases=8)
+    (here / "student.yaml").write_text("rules: [{reads: The port is 7413, replies: ['7413']}, {replies: [No idea]}]")
+    assert upskill("eval", "skills/port", "-m", "scripted/student.yaml").returncode == 0
+    assert upskill("evidence", "skills/port").returncode == 0
+    elsewhere = here.parent / "elsewhere"
+    shutil.copytree(here / "skills" / "port", elsewhere / "skills" / "port")
+    shown = upskill("list", cwd=elsewhere).stdout
+    assert re.search(
+        r"^skills/port .* helps student on these cases, 20\d\d-\d\d-\d\d, says evidence.json$", shown, re.MULTILINE
+    ), shown
+    (row,) = json.loads(upskill("list", "--json", cwd=elsewhere).stdout)["skills"]
+    (student,) = row["measured"]["students"]
+    assert (student["harness"], student["verdict"], student["lift"], student["pairs"]) == ("chat", "helps", 1.0, 8)
+    assert (row["measured"]["run"], row["measured"]["changed"]) == (None, False)
+    (elsewhere / "skills" / "port" / "evidence.json").write_text('{"format": "upskill.evidence/1", "results": [7]}')
+    assert upskill("list", cwd=elsewhere).returncode == 0
 
 
 def test_an_output_that_cannot_carry_a_character_is_no_reason_to_fail(upskill: Upskill, here: Path) -> None:
@@ -102,12 +122,13 @@ def test_list_shows_the_last_verdict_with_date_and_model_and_whether_the_skill_c
 def test_list_reads_what_a_skill_says_was_measured_where_there_are_no_runs(upskill: Upskill, here: Path) -> None:
     _skill(here / "skills" / "knots")
     entry = {"model": "haiku", "resolved": "anthropic/haiku", "status": "helps", "sentence": "s", "mean": 0.25}
-    entry |= {"these_cases": [0.1, 0.4], "cases_like_these": [0.05, 0.5], "at": "2026-11-14T10:00:00+00:00"}
+    entry |= {"interval": [0.05, 0.5], "about": "new cases", "at": "2026-11-14T10:00:00+00:00"}
     meta = {"format": "upskill.skill/1", "digest": _digest(upskill), "measured": [entry], "cases": []}
     (here / "skills" / "knots" / "skill_meta.json").write_text(json.dumps(meta))
     assert "▲ helps haiku, 2026-11-14\n" in upskill("list").stdout
     measured = json.loads(upskill("list", "--json").stdout)["skills"][0]["measured"]
-    assert measured["students"][0]["interval"] == [0.05, 0.5]
+    (student,) = measured["students"]
+    assert (student["interval"], student["interval_for"]) == ([0.05, 0.5], "new cases")
     _skill(here / "skills" / "knots", body="Another body\n")
     assert "2026-11-14, changed since" in upskill("list").stdout
     (here / "skills" / "knots" / "skill_meta.json").write_text(json.dumps(meta | {"measured": "much", "digest": 7}))

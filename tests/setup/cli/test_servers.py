@@ -6,6 +6,7 @@ import ssl
 import subprocess
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -366,3 +367,25 @@ def test_a_server_is_shown_with_what_follows_from_it_and_written_down(upskill: U
     assert (again.returncode, f'base_url = "{url}"' in again.stderr) == (2, True)
     assert measured.returncode == 0, measured.stderr
     assert upskill("doctor", "--write").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["scripted/evil.yaml", "handoff", 'a"\nskills_dir = "/', "a\u202eb", "-x", ""])
+def test_a_server_that_lists_what_is_no_name_of_a_model_gets_nothing_written_or_trusted(
+    upskill: Upskill, here: Path, home: Path, name: str
+) -> None:
+    (here / "evil.yaml").write_text("rules:\n  - replies: ['7413']\n")
+    with serving(Server(pages={MODELS: (200, listing(name)), CHAT: (200, ANSWER)})) as root:
+        done = upskill("doctor", "--base-url", f"{root}/v1", "--write")
+    assert done.returncode == 2, done.stderr
+    assert "hint:  name one with -m NAME" in done.stderr or "a hand-off can teach" in done.stderr
+    assert "evil" not in done.stdout
+    assert not (here / "upskill.toml").exists()
+    assert [path for path in home.rglob("trusted.json") if "upskill.toml" in path.read_text()] == []
+
+
+def test_a_name_in_any_alphabet_is_written_as_toml(upskill: Upskill, here: Path) -> None:
+    name = 'qwen-\U0001f600-\u00fc\\"'
+    with serving(Server(pages={MODELS: (200, listing(name)), CHAT: (200, ANSWER)})) as root:
+        done = upskill("doctor", "--base-url", f"{root}/v1", "-m", name, "--write")
+    assert done.returncode == 0, done.stderr
+    assert tomllib.loads((here / "upskill.toml").read_text())["models"] == [name]

@@ -394,7 +394,7 @@ def test_harmless_commands_work_beside_an_untrusted_file_and_mark_it(upskill: Up
     settings_file(here, f'base_url = "{FAR}"\nskills_dir = "."')
     for words in (("list",), ("--help",), ("settings",), ("doctor", "--help")):
         assert upskill(*words).returncode == 0
-    assert upskill("settings").stdout.count("(not trusted)") == 1
+    assert " ".join(upskill("settings").stdout.split()).count("(not trusted)") == 1
     rows = {row["setting"]: row for row in json.loads(upskill("settings", "--json").stdout)["settings"]}
     assert [name for name, row in rows.items() if not row["trusted"]] == ["base_url"]
 

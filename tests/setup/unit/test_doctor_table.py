@@ -26,7 +26,7 @@ def results(broken: int | None = None) -> tuple[Result, ...]:
 @pytest.mark.parametrize("width", [80, 200])
 def test_every_probe_is_in_the_table_and_no_line_is_too_long(width: int) -> None:
     out = io.StringIO()
-    show_diagnosis(facts("watcher"), results(6), by_root=True, console=Console(file=out, width=width))
+    show_diagnosis(facts("process"), results(6), by_root=True, console=Console(file=out, width=width))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     text = " ".join(out.getvalue().split())
@@ -44,9 +44,9 @@ def test_the_last_line_says_what_it_comes_to() -> None:
 
 def test_who_has_no_control_group_is_told_what_that_means() -> None:
     assert not any("control group can" in line for line in closing_lines(facts(), results(), by_root=False))
-    shown = "\n".join(closing_lines(facts("watcher"), results(), by_root=False))
-    assert "Not limited this way" in shown
-    assert diagnosis_json(facts("watcher"), results(), kernel="6")["sandbox"]["notes"] == list(WITHOUT_GROUP)  # type: ignore[index]
+    shown = "\n".join(closing_lines(facts("process"), results(), by_root=False))
+    assert "memory is limited for each process of a sandbox, not for all together" in shown
+    assert diagnosis_json(facts("process"), results(), kernel="6")["sandbox"]["notes"] == [WITHOUT_GROUP]  # type: ignore[index]
 
 
 def test_the_json_has_the_promised_shape() -> None:

@@ -81,7 +81,6 @@ def test_a_push_that_makes_a_skill_worse_and_one_that_mends_it(tmp_path: Path, f
             "GATE_BASE_URL": provider.url,
             "GATE_REQUIRE": "no-harm",
             "GATE_MAX_COST": "2",
-            "GATE_ARGUMENTS": "--runs\n1",
             "GATE_TOKEN": TOKEN,
             "GATE_PULL_REQUEST": "7",
             "GATE_REPORT_URL": "https://github.com/team/skills/actions/runs/1/artifacts/2",
@@ -93,19 +92,21 @@ def test_a_push_that_makes_a_skill_worse_and_one_that_mends_it(tmp_path: Path, f
         codes = {name: gate.script(name).returncode for name in order}
         assert codes == dict.fromkeys(order, 0) | {"evaluate.sh": 1}
         assert gate.folders("changed") == ["skills/anchor", "skills/beacon"]
-        assert len(provider.requests) == 2 * 2 * 12
+        # Each case twice in both versions of both skills; what looks broken in beacon, up to four copies of an answer.
+        assert len(provider.requests) == 2 * 2 * 2 * 12 + 2 * 2 * 10
 
         (comment,) = api.comments
         said = comment["body"].replace("\u00a0", " ")
-        assert said.startswith("<!-- upskill -->\n### upskill: 1 of 2 skills got worse\n")
-        assert "**beacon got worse for any: from 100% to 17%, −83 points (95% CI" in said
-        assert "| beacon | any | ▼ hurts | `···●━━━━━━━━━━━━━━━━○` | 100% → 17% |" in said
+        assert said.startswith("<!-- upskill -->\n### upskill: 1 of 2 skills breaks 10 cases (code-10 and 9 more)\n")
+        broken = "beacon breaks 10 of 12 cases (code-10, code-11, code-12 and 7 more) for any"
+        assert f"**{broken}: from 100% to 17%, −83 points (95% CI" in said
+        assert "| beacon | any | ▼ breaks | `···●━━━━━━━━━━━━━━━━○` | 100% → 17% |" in said
         assert "| anchor | any | ? undecided | `·············○╌╌╌╌╌╌●` | 67% → 100% |" in said
         assert "10 cases of beacon pass less often than before" in said
-        assert "- code-3 (any): 1 of 1 passed, now 0\n" in said
+        assert "- code-3 (any): 4 of 4 passed, now 0\n" in said
         assert "- beacon: body\n" in said
         assert "**Lint**: no findings in 2 skills." in said
-        assert "48 calls (price unknown), 0 answers from the cache" in said
+        assert "136 calls (price unknown), 0 answers from the cache" in said
         assert "[Reports with every answer](<https://github.com/team/skills/actions/runs/1/artifacts/2>)" in said
         assert f"upskill eval skills/anchor skills/beacon --model any --compare git:{base} --require no-harm" in said
         assert "cable" not in said
@@ -121,9 +122,9 @@ def test_a_push_that_makes_a_skill_worse_and_one_that_mends_it(tmp_path: Path, f
         write_skill(gate, "beacon", ALL, more=MENDED)
         gate.commit("mend")
         assert [gate.script(name).returncode for name in order] == [0] * len(order)
-        assert len(provider.requests) == 12
+        assert len(provider.requests) == 24
         assert all(MENDED in asked.system for asked in provider.requests)
         (comment,) = api.comments
         assert "### upskill: 2 skills measured, none is shown to be worse\n" in comment["body"]
-        assert "12 calls (price unknown), 12 answers from the cache" in comment["body"]
+        assert "24 calls (price unknown), 72 answers from the cache" in comment["body"]
         assert api.methods == ["GET", "POST", "GET", "PATCH"]

@@ -42,13 +42,13 @@ def test_a_skill_is_measured_carries_its_evidence_and_is_verified_until_it_is_ed
     assert result["report"]["sentence"] == evaluation["students"][0]["sentence"]
 
     done = _typed(upskill("verify", "examples/tarnctl"), 0)
-    assert done.stdout.startswith("tarnctl: verified: the result still holds\n")
+    assert done.stdout.startswith("tarnctl: unchanged: the result still holds\n")
     assert done.stderr == ""
     listed = json.loads(upskill("list", "examples", "--json").stdout)["skills"]
     assert evaluation["skill"]["digest"] in [one["digest"] for one in listed]
     (skill / "SKILL.md").write_text((skill / "SKILL.md").read_text() + "\nOne more line.\n")
     edited = json.loads(_typed(upskill("verify", "examples/tarnctl", "--json"), 1).stdout)
-    assert not edited["verified"]
+    assert not edited["holds"]
     assert edited["files"]["changed"] == ["SKILL.md"]
     assert [(one["holds"], one["changed"]) for one in edited["results"]] == [(False, ["text"])]
     assert "no finished run in runs measured this version" in _typed(upskill("evidence", "examples/tarnctl"), 1).stderr

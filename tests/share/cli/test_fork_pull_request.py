@@ -43,8 +43,9 @@ jobs:
           models: {models}
           require: {require}
           ledger: looks.jsonl
-          arguments: "--runs\\n1"
 """
+
+ANCHOR_BREAKS = "anchor breaks 10 of 12 cases (code-10, code-11, code-12 and 7 more) for small"
 
 
 def case(item: int, expected: str | None = None) -> dict[str, object]:
@@ -126,7 +127,7 @@ def test_an_honest_change_passes_and_a_worse_one_fails_and_the_script_that_answe
     fork.skill(range(1, 3))
     judged = fork.judged()
     assert judged.code == 1
-    assert "### upskill: 1 skill got worse" in judged.first
+    assert "### upskill: 1 skill breaks 10 cases (code-10 and 9 more)" in judged.first
 
 
 @pytest.mark.parametrize("file", ["upskill.toml", "pyproject.toml"])
@@ -148,7 +149,7 @@ def test_a_forged_script_changes_nothing(fork: Fork) -> None:
     fork.gate.write("ci/student.yaml", FORGED)
     fork.gate.write("ci/SKILL.md", "---\nname: ci\ndescription: Hides a script in a skill.\n---\n")
     fork.skill(range(1, 3))
-    assert "anchor got worse for small" in fork.judged().text
+    assert ANCHOR_BREAKS in fork.judged().text
 
 
 def test_bent_cases_are_measured_as_they_were_named_and_not_accepted(fork: Fork) -> None:
@@ -157,7 +158,7 @@ def test_bent_cases_are_measured_as_they_were_named_and_not_accepted(fork: Fork)
     fork.skill(range(1, 3))
     judged = fork.judged()
     assert judged.code == 1
-    assert "anchor got worse for small: from 100% to 17%" in judged.text
+    assert f"{ANCHOR_BREAKS}: from 100% to 17%" in judged.text
     assert (
         "cases of anchor: 9 changed (code-3, code-4, code-5, …), 1 removed (code-12), 1 added (code-13)" in judged.first
     )
@@ -211,7 +212,7 @@ def test_a_forged_ledger_is_not_read(fork: Fork, named: str) -> None:
     gate.variables["UPSKILL_STORE"] = "false"
     student = gate.repository / "ci/student.yaml"
     student.write_text(FORGED)
-    words = ("eval", "skills/anchor", "-m", "small", "--compare", "git:main", "--runs", "1")
+    words = ("eval", "skills/anchor", "-m", "small", "--compare", "git:main")
     made = gate.upskill(
         *words, UPSKILL_LEDGER="looks.jsonl", UPSKILL_TRUST=hashlib.sha256(SETTINGS.encode()).hexdigest()
     )
@@ -230,7 +231,7 @@ def test_a_forged_ledger_is_not_read(fork: Fork, named: str) -> None:
         ledger.write_text(forged)
     judged = fork.judged(**variables)
     assert judged.code == 1, judged.text
-    assert "### upskill: 1 skill got worse" in judged.first
+    assert "### upskill: 1 skill breaks 10 cases (code-10 and 9 more)" in judged.first
 
 
 def test_a_changed_workflow_input_is_named(fork: Fork) -> None:
@@ -266,7 +267,7 @@ def test_a_new_held_out_case_does_not_take_the_place_of_the_old_ones(fork: Fork)
     fork.skill(range(1, 3))
     judged = fork.judged()
     assert judged.code == 1, judged.text
-    assert "anchor got worse for small" in judged.text
+    assert "anchor breaks 10 of 12 cases" in judged.text
     assert "cases of anchor: 1 added (code-13)" in judged.first
 
 
@@ -275,7 +276,7 @@ def test_a_run_with_the_cases_of_the_base_is_resumed_with_them(fork: Fork) -> No
     fork.skill(ALL, more="Answer with the code alone.")
     gate = fork.gate
     gate.variables["UPSKILL_TRUST"] = hashlib.sha256(SETTINGS.encode()).hexdigest()
-    script = ("-m", "scripted/ci/student.yaml", "--compare", "git:main", "--runs", "1", "--json")
+    script = ("-m", "scripted/ci/student.yaml", "--compare", "git:main", "--json")
     done = gate.upskill("eval", "skills/anchor", *script, "--max-calls", "5", "--require", "no-harm")
     run = json.loads(done.stdout)["run"]
     done = gate.upskill("eval", "--resume", run, "--max-calls", "100", "--require", "no-harm", "--json")
@@ -342,7 +343,7 @@ def test_a_skill_does_not_say_of_itself_that_practice_cases_count(fork: Fork) ->
     fork.gate.write("skills/anchor/skill_meta.json", json.dumps(meta))
     judged = fork.judged()
     assert judged.code == 1, judged.text
-    assert "anchor got worse for small" in judged.text
+    assert "anchor breaks 6 of 6 cases" in judged.text
 
 
 def test_a_least_lift_is_not_met_either_while_cases_are_changed(fork: Fork) -> None:

@@ -62,13 +62,11 @@ def skill(here: Path) -> Path:
 
 def _measure(folder: Path, *, look: int = 2, judge: str | None = None) -> Evidence:
     """Write evidence beside a skill, as somebody measured it elsewhere."""
-    unclear = {"mean": 0.125, "rate": 0.375, "these_cases": Interval(low=-0.2, high=0.45), "cases_like_these": None}
+    unclear = {"mean": 0.125, "rate": 0.375, "interval": Interval(low=-0.2, high=0.45)}
     cases = tuple(f"{number:064x}" for number in range(12))
     results = (
         replace(RESULT, cases=cases, look=look, level=0.0125, other_looks={"undecided": look - 1}, judge=judge),
-        replace(
-            with_report(student=("qwen|3", "local/qwen"), verdict="undecided", claim=None, lift=unclear), cases=cases
-        ),
+        replace(with_report(student=("qwen|3", "local/qwen"), verdict="undecided", lift=unclear), cases=cases),
     )
     evidence = Evidence(skill=measured_skill(folder, read_skill(folder)), results=results, date="2026-11-15")
     (folder / "evidence.json").write_text(evidence_text(evidence))
@@ -127,7 +125,7 @@ def test_what_is_published_is_read_back_with_the_figures_of_its_evidence(
         "low": 0.1,
         "high": 0.9,
         "confidence": 0.95,
-        "claim": "cases like these",
+        "claim": "new cases",
         "verdict": "helps",
         "look": 2,
         "other_looks": 1,
@@ -389,6 +387,29 @@ def test_a_connection_that_is_cut_leaves_nothing_half_and_the_same_command_tells
     done = typed(*words)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"hf://{DATASET}: everything is there already")
     assert (set(_files(hub)), len(hub.repositories[DATASET].messages)) == (PUBLISHED, 1)
+
+
+def test_the_token_goes_to_no_address_that_an_answer_names(typed: Typed, hub: Hub, skill: Path) -> None:
+    def elsewhere(request: Request) -> Answer | None:
+        """Have whoever uploaded a large file tell another server."""
+        if not request.path.endswith("/objects/batch"):
+            return None
+        hub.before = lambda _: None
+        status, headers, body = hub.answer(request)
+        value = json.loads(body)
+        for one in value["objects"]:
+            one["actions"]["verify"] = {"href": f"{other.endpoint}/verify"}
+        return status, headers, json.dumps(value).encode()
+
+    hub.before = elsewhere
+    with Hub() as other:
+        done = typed("publish", str(skill), "--hub", NAME, "--yes")
+    assert done.returncode == 3
+    assert _error(done) == [
+        "error: the Hub wants the token at another address",
+        "hint:  nothing was sent there",
+    ]
+    assert (other.requests, _files(hub)) == ([], {})
 
 
 def test_a_dataset_that_moves_while_a_person_decides_is_not_overwritten(

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from report.unit.evaluations import ANY, arm, errored, evaluation, lift, report, scored
 from upskill.core.nouns import Arm, Evaluation, Interval, Purchase, Skill, SkillFile, StudentReport, Trial
-from upskill.core.nouns.evaluation import ComparedSkill
+from upskill.core.nouns.evaluation import BrokenCase, ComparedSkill
 from upskill.core.nouns.finding import Finding
 from upskill.core.nouns.skill import changed_parts
 from upskill.report.cases import worse_cases
@@ -47,12 +47,11 @@ def skill(name: str = "tarnctl", **changes: Any) -> Skill:
 
 def compared_report(verdict: str, mean: float, **changes: Any) -> StudentReport:
     ends = Interval(low=mean - 0.2, high=mean + 0.2)
-    measured = lift(against="previous", mean=mean, these_cases=ends, cases_like_these=ends, rate=0.5 + mean)
+    measured = lift(against="previous", mean=mean, interval=ends, rate=0.5 + mean, rate_against=0.5)
     values: dict[str, Any] = {
         "verdict": verdict,
-        "claim": "cases like these",
         "arms": (arm("previous"), arm("with_skill")),
-        "lifts": (replace(measured, rate_against=0.5),),
+        "lifts": (measured,),
     }
     return report(**(values | changes))
 
@@ -72,11 +71,34 @@ def changed(verdict: str, mean: float, name: str = "tarnctl", **changes: Any) ->
 WORSE = changed("hurts", -0.3)
 BETTER = changed("helps", 0.3, "invoices")
 UNDECIDED = changed("undecided", 0.05, "notes")
+BREAKS = changed(
+    "undecided",
+    -0.1,
+    "ropes",
+    evaluation=evaluation(
+        compared_report(
+            "undecided",
+            -0.1,
+            broken=tuple(BrokenCase(case_id=case_id, answers=8, passed=0, passed_before=8) for case_id in ("c1", "c2")),
+        ),
+        skill=skill("ropes"),
+        design="gate",
+    ),
+)
 NEW = ComparedSkill(folder="skills/new", name="new", evaluation=evaluation(skill=skill("new")), is_new=True)
 BROKEN = ComparedSkill(
     folder="skills/broken", name="broken", state="failed", problem="broken: there are no cases", hint="write some"
 )
 SAME = ComparedSkill(folder="skills/same", name="same", state="unchanged")
+
+
+def _without_verdict(skill: ComparedSkill) -> Evaluation:
+    assert skill.evaluation is not None
+    students = tuple(replace(one, verdict="invalid") for one in skill.evaluation.students)
+    return replace(skill.evaluation, students=students)
+
+
+LOST_GATE = _without_verdict(BREAKS)
 
 
 def finding(severity: Any = "danger", **changes: Any) -> Finding:
@@ -95,6 +117,13 @@ def title(*skills: ComparedSkill) -> str:
     [
         ((BETTER, WORSE), "1 of 2 skills got worse"),
         ((WORSE,), "1 skill got worse"),
+        ((BREAKS,), "1 skill breaks 2 cases (c1 and 1 more)"),
+        (
+            (WORSE, BREAKS, BETTER, BROKEN),
+            "1 of 4 skills breaks 2 cases (c1 and 1 more), 1 got worse, 1 could not be measured",
+        ),
+        ((BREAKS, replace(BREAKS, name="knots"), SAME), "2 skills break 4 cases (c1 and 3 more)"),
+        ((replace(BREAKS, evaluation=LOST_GATE),), "1 skill could not be measured"),
         ((WORSE, BETTER, BROKEN), "1 of 3 skills got worse, 1 could not be measured"),
         ((BROKEN, BETTER), "1 of 2 skills could not be measured"),
         ((BETTER, UNDECIDED, SAME), "1 of 2 skills got better, none is shown to be worse"),
@@ -117,6 +146,13 @@ def test_the_table_has_the_worst_row_first_and_a_dumbbell_in_each() -> None:
     assert [row.split(" | ")[0] for row in rows] == ["| tarnctl", "| notes", "| invoices", "| new (new)"]
     assert "○ at git:1a2b3c4d, ● with this change; new skills: ○ without the skill" in text
     assert "**tarnctl got worse for haiku: from 50% to 20%, −30 points (95% CI −50 to −10).**" in text
+
+
+def test_a_broken_case_stands_above_whatever_the_lift_is() -> None:
+    text = comment_text([BETTER, WORSE, BREAKS])
+    rows = [line.replace("\u00a0", " ") for line in text.splitlines() if line.startswith("| ")][1:]
+    assert [row.split(" | ")[2] for row in rows] == ["▼ breaks", "▼ hurts", "▲ helps"]
+    assert "**ropes breaks 2 of 6 cases (c1, c2) for haiku: from 50% to 40%, −10 points (95% CI −30 to +10).**" in text
 
 
 def test_what_changed_is_named_by_part() -> None:

@@ -46,16 +46,16 @@ def test_an_interrupt_between_renames_takes_everything_back(
     target: Path, monkeypatch: pytest.MonkeyPatch, calls: int
 ) -> None:
     """Two folders take three renames; later ones are those that take back, which go on after a second interrupt."""
-    rename, done = Path.rename, []
+    move, done = Path.replace, []
     interrupts = {calls, 4} if calls < 4 else {3, calls}
 
     def interrupted(self: Path, to: Path) -> Path:
         done.append(to)
         if len(done) in interrupts:
             raise KeyboardInterrupt
-        return rename(self, to)
+        return move(self, to)
 
-    monkeypatch.setattr(Path, "rename", interrupted)
+    monkeypatch.setattr(Path, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         replace_it(target)
     assert [one.name for one in target.parent.iterdir()] == ["port"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from made_runs import student_json
 from measured_runs import HAIKU, measured_run
 from share.made_evidence import REPORT
 from upskill.core.cases.files import read_skill_cases
 from upskill.core.nouns import Interval, Price, Student
+from upskill.core.nouns.evaluation import BrokenCase
 from upskill.core.nouns.lift import Loads
 from upskill.core.nouns.look import EarlierLook, Look, LookTerms, SeenCase, SeenPair, sketch_of
 from upskill.core.runs.look_ledger import LookLedger
@@ -108,11 +108,15 @@ def test_models_harnesses_comparisons_and_case_sets_are_results_of_their_own(ski
         runs, "r4", skill, passed=ALL, passed_without=NONE, arms=("previous", "with_skill"), previous_digest="ab" * 32
     )
     measured_run(runs, "r5", skill, passed=ALL, passed_without=NONE, cases=cases.cases[:8], case_source="../../c.json")
+    # Below the skill, and yet not the cases that are compared with the skill.
+    inside = str(skill / "evals" / "levels" / "hard.json")
+    measured_run(runs, "r6", skill, passed=ALL, passed_without=NONE, cases=cases.cases[:7], case_source=inside)
     found = gather(skill, runs_dir=runs, ledger=None).evidence.results
     assert sorted((one.model, one.report.harness, one.against[:8], len(one.cases), one.own_cases) for one in found) == [
         ("b", "chat/2", "baseline", 12, True),
         ("haiku", "chat/1", "baseline", 12, True),
         ("haiku", "chat/2", "abababab", 12, True),
+        ("haiku", "chat/2", "baseline", 7, False),
         ("haiku", "chat/2", "baseline", 8, False),
         ("haiku", "chat/2", "baseline", 12, True),
     ]
@@ -121,7 +125,7 @@ def test_models_harnesses_comparisons_and_case_sets_are_results_of_their_own(ski
 def test_a_result_that_contradicts_its_answers_is_left_out_with_a_line(skill: Path, runs: Path) -> None:
     run = measured_run(runs, "r1", skill, passed=NONE, passed_without=NONE)
     record = json.loads((run / "run.json").read_text())
-    record["results"]["students"][0] |= {"verdict": "helps", "claim": "cases like these"}
+    record["results"]["students"][0] |= {"verdict": "helps", "claim": "new cases"}
     (run / "run.json").write_text(json.dumps(record))
     found = gather(skill, runs_dir=runs, ledger=None)
     assert found.evidence.results == ()
@@ -133,11 +137,11 @@ def test_a_result_that_contradicts_its_answers_is_left_out_with_a_line(skill: Pa
 def test_what_an_earlier_version_computed_otherwise_is_computed_again(skill: Path, runs: Path) -> None:
     run = measured_run(runs, "r1", skill, passed=ALL, passed_without=NONE, versions={"upskill": "0.0.9"})
     record = json.loads((run / "run.json").read_text())
-    record["results"]["students"][0]["lifts"][0]["these_cases"] = [0.123, 1.0]
+    record["results"]["students"][0]["lifts"][0]["interval"] = [0.123, 1.0]
     (run / "run.json").write_text(json.dumps(record))
     found = gather(skill, runs_dir=runs, ledger=None)
     assert [one.verdict for one in found.evidence.results] == ["helps"]
-    assert found.evidence.results[0].report.lifts[0].these_cases.low != 0.123
+    assert found.evidence.results[0].report.lifts[0].interval.low != 0.123
     assert "so this one computed it again" in found.notes[0]
 
 
@@ -191,7 +195,6 @@ def test_a_result_says_which_look_it_was_without_the_folder_of_an_earlier_one(sk
     before = EarlierLook(
         at="2026-11-14T12:00:00+00:00",
         run="/home/me/runs/r1",
-        relation="other version",
         cases=8,
         level=0.025,
         verdict="undecided",
@@ -207,9 +210,10 @@ def test_the_ledger_names_looks_whose_run_is_gone(skill: Path, runs: Path, tmp_p
     run = measured_run(runs, "r2", skill, passed=ALL, passed_without=NONE)
     found = read_skill(skill)
     pairs = (SeenPair("a", "b", True, False),)
-    report = student_json() | {"claim": "cases like these", "earlier_pairs": 1, "arms": {}}
     mine = Look(
+        id="r2",
         at="2026-11-15T12:00:00+00:00",
+        ended_at="2026-11-15T13:00:00+00:00",
         run=f"runs/{run.name}",
         student="haiku",
         model="m" * 16,
@@ -225,13 +229,13 @@ def test_the_ledger_names_looks_whose_run_is_gone(skill: Path, runs: Path, tmp_p
         level=0.025,
         verdict="undecided",
         sentence="undecided",
-        report=report | {"verdict": "undecided", "claim": None},
+        end="plan finished",
     )
-    deleted = replace(mine, at="2026-11-16T12:00:00+00:00", run="runs/r3", verdict="hurts", claim="these cases")
-    lift = {**report["lifts"][0], "mean": -0.25, "these_cases": [-0.4, -0.1], "cases_like_these": [-0.5, 0.05]}
-    deleted = replace(deleted, report=report | {"verdict": "hurts", "claim": "these cases", "lifts": [lift]})
+    deleted = replace(mine, id="r3", run="runs/r3", verdict="hurts", claim="these cases")
+    deleted = replace(deleted, at="2026-11-16T12:00:00+00:00", ended_at="2026-11-16T13:00:00+00:00")
+    killed = replace(mine, id="r4", run="runs/r4", verdict=None, ended_at=None, at="2026-11-17T12:00:00+00:00")
     ledger = LookLedger(tmp_path / "looks.jsonl")
-    for look in (mine, deleted):
+    for look in (mine, deleted, killed):
         ledger.append(look)
     gathered = gather(skill, runs_dir=runs, ledger=ledger.path)
     evidence = gathered.evidence
@@ -242,19 +246,36 @@ def test_the_ledger_names_looks_whose_run_is_gone(skill: Path, runs: Path, tmp_p
 
 def test_what_was_paid_and_the_names_of_other_skills_are_left_out() -> None:
     ends = Interval(low=0.1, high=0.9)
-    loads = Loads(
-        answers=4, loaded=2, cases=2, rate=0.5, these_cases=ends, cases_like_these=None, instead=(("private", 2),)
-    )
+    loads = Loads(answers=4, loaded=2, cases=2, rate=0.5, interval=ends, about="these cases", instead=(("private", 2),))
     arms = tuple(replace(arm, cost=0.1, spent=1.2, other_skills=(("private", 2),)) for arm in REPORT.arms)
     student = replace(
         REPORT.student, endpoint="http://10.1.2.3/v1", price=Price(input_per_million=1, output_per_million=2)
     )
     lift = replace(REPORT.lifts[0], mean=1 / 3)
     report = replace(REPORT, student=student, arms=arms, loads=loads, spent=2.5, lifts=(lift,))
-    public = public_report(report, harness="chat/2")
+    public = public_report(report, harness="chat/2", digests={})
     assert public.lifts[0].mean == 0.333333
     arms, loads = (
         tuple(replace(arm, cost=None, spent=None, other_skills=()) for arm in arms),
         replace(loads, instead=()),
     )
     assert public == replace(REPORT, arms=arms, loads=loads, lifts=(replace(lift, mean=0.333333),))
+
+
+def test_broken_cases_are_named_by_digest_in_their_list_and_in_the_sentence() -> None:
+    ids = tuple(f"private-{number}" for number in range(4))
+    digests = {case_id: f"{number}" * 64 for number, case_id in enumerate(ids)}
+    broken = tuple(BrokenCase(case_id=case_id, answers=8, passed=1, passed_before=7) for case_id in ids)
+    said = ", ".join(f"{case_id} (7 of 8 before, 1 now)" for case_id in ids[:3])
+    report = replace(
+        REPORT,
+        broken=broken,
+        suspected=ids[1:2],
+        unguarded=ids[:1],
+        sentence=f"breaks 4 of 12 cases: {said} and 1 more; undecided for new cases",
+    )
+    public = public_report(report, harness="chat/2", digests=digests)
+    assert [one.case_id for one in public.broken] == ["0" * 12, "1" * 12, "2" * 12, "3" * 12]
+    assert (public.suspected, public.unguarded) == (("1" * 12,), ("0" * 12,))
+    named = ", ".join(f"{str(number) * 12} (7 of 8 before, 1 now)" for number in range(3))
+    assert public.sentence == f"breaks 4 of 12 cases: {named} and 1 more; undecided for new cases"

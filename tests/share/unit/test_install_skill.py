@@ -353,14 +353,14 @@ def test_for_a_user_a_link_is_followed_and_the_real_folder_is_shown(place: Place
 
 def test_where_the_second_copy_fails_the_first_is_taken_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = place.plan("claude-code", "codex")
-    rename = Path.rename
+    move = Path.replace
 
     def failing(self: Path, target: Path) -> Path:
         if target == plan.copies[1].real:
             raise OSError(28, "No space left on device", str(target))
-        return rename(self, target)
+        return move(self, target)
 
-    monkeypatch.setattr(Path, "rename", failing)
+    monkeypatch.setattr(Path, "replace", failing)
     with pytest.raises(EngineError, match=r"tarn: not installed, nothing was changed \(No space left"):
         install(plan)
     assert place.tree() == {}

@@ -87,13 +87,12 @@ def _result(model: str, verdict: Verdict) -> EvidenceResult:
     lift, low, high = LIFTS[verdict]
     rate = max(0.0, lift) + 0.1
     ends = Interval(low=low, high=high)
-    figures = {"mean": lift, "rate": rate, "rate_against": rate - lift, "these_cases": ends, "cases_like_these": ends}
+    figures = {"mean": lift, "rate": rate, "rate_against": rate - lift, "interval": ends}
     report = with_report(
         student=(model, f"local/{model}"),
         verdict=verdict,
-        claim=None if verdict == "undecided" else "cases like these",
         sentence=verdict,
-        lift=figures | {"pairs": 10},
+        lift=figures | {"pairs": 10, "cases": 10, "units": 10},
     )
     cases = tuple(f"{number:064x}" for number in range(10))
     return replace(report, cases=cases, versions={}, finished_at="2026-11-01T10:00:00+00:00")
@@ -398,7 +397,7 @@ def _large(place: Place) -> None:
         (_added, UsageError, "was changed after it was published"),
         (_link_in_place, UsageError, "upskill did not publish what is there"),
         (_link_out, UsageError, "must be a folder inside"),
-        (_linked_marketplace, UsageError, "is not an ordinary file"),
+        (_linked_marketplace, UsageError, "cannot be read (it is a link)"),
         (_broken_marketplace, UsageError, "cannot be added to: it is not JSON"),
         (_taken_name, UsageError, "the plugin tarn is there already"),
         (_twin, UsageError, "TARN is there, and differs only by case"),
@@ -476,15 +475,15 @@ def test_another_name_or_owner_than_the_marketplace_has_is_refused(place: Place)
 def test_where_a_rename_fails_everything_is_as_it_was(place: Place, monkeypatch: pytest.MonkeyPatch, last: str) -> None:
     place.publish()
     (place.skill / "SKILL.md").write_text("---\nname: tarn\ndescription: Use when asked anew.\n---\nBody.\n")
-    before, rename = place.tree(), Path.rename
+    before, move = place.tree(), Path.replace
 
     def failing(self: Path, target: Path) -> Path:
         if target.name == last and self.name.endswith(".tmp"):
             raise OSError(28, "No space left on device", str(target))
-        return rename(self, target)
+        return move(self, target)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", failing)
+        patched.setattr(Path, "replace", failing)
         with pytest.raises(EngineError, match=r"nothing was published \(No space left on device"):
             place.publish()
     assert place.tree() == before

@@ -63,25 +63,25 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
-def test_nothing_changed_is_verified(skill: Path) -> None:
+def test_nothing_changed_is_said_to_be_unchanged(skill: Path) -> None:
     state = verify_skill(skill)
-    assert state.verified
-    assert verification_lines(state)[0] == "port: verified: all 2 results still hold"
+    assert state.holds
+    assert verification_lines(state)[0] == "port: unchanged: all 2 results still hold"
     assert "cases: the same" in verification_lines(state)
     assert "card: the same" in verification_lines(state)
 
 
 def test_the_file_skill_md_names_its_folder(skill: Path) -> None:
-    assert verify_skill(skill / "SKILL.md").verified
+    assert verify_skill(skill / "SKILL.md").holds
 
 
 def test_a_comma_in_the_body_ends_every_result(skill: Path) -> None:
     edit(skill / "SKILL.md", "The port is 7413, as", "The port is 7413 as")
     state = verify_skill(skill)
-    assert not state.verified
+    assert not state.holds
     assert held(state) == {"haiku": False, "in-codex": False}
     lines = verification_lines(state)
-    assert lines[0] == "port: not verified: 0 of 2 results still hold"
+    assert lines[0] == "port: changed: 0 of 2 results still hold"
     assert lines[1] == "changed since it was measured: SKILL.md (its name or body)"
     assert lines[2].startswith("no longer holds: haiku, chat: helps: +100 points")
     assert lines[2].endswith("; the model was given the name and body of SKILL.md, and these changed")
@@ -91,10 +91,10 @@ def test_a_comma_in_the_body_ends_every_result(skill: Path) -> None:
 def test_another_description_ends_only_results_of_models_that_see_it(skill: Path) -> None:
     edit(skill / "SKILL.md", "Knows it.", "Use when asked for the port.")
     state = verify_skill(skill)
-    assert not state.verified
+    assert not state.holds
     assert held(state) == {"haiku": True, "in-codex": False}
     lines = verification_lines(state)
-    assert lines[0] == "port: not verified: 1 of 2 results still holds"
+    assert lines[0] == "port: changed: 1 of 2 results still holds"
     assert lines[1] == "changed since it was measured: SKILL.md (only above its body: the description, …)"
     assert lines[2].endswith("; it rests on the name and body of SKILL.md, which are the same")
 
@@ -115,7 +115,7 @@ def test_another_file_ends_only_results_of_models_with_tools(
 ) -> None:
     change(skill)
     state = verify_skill(skill)
-    assert not state.verified
+    assert not state.holds
     assert held(state) == {"haiku": True, "in-codex": False}
     assert line in verification_lines(state)
 
@@ -129,7 +129,7 @@ def change_cases(skill: Path, change: Callable[[list[dict[str, object]]], object
 def test_a_changed_case_is_counted_and_named(skill: Path) -> None:
     change_cases(skill, lambda cases: cases[4].update(input="Another question?"))
     state = verify_skill(skill)
-    assert not state.verified
+    assert not state.holds
     assert held(state) == {"haiku": False, "in-codex": False}
     reason = "; 1 of 12 cases was changed or removed (here and not measured: c4)"
     assert all(line.endswith(reason) for line in verification_lines(state)[1:3])
@@ -148,26 +148,26 @@ def test_removed_cases_are_counted(skill: Path) -> None:
 def test_an_added_case_is_named_and_ends_nothing(skill: Path) -> None:
     change_cases(skill, lambda cases: cases.append({"id": "new", "input": "New?", "expected": {"contains": "7413"}}))
     state = verify_skill(skill)
-    assert state.verified
+    assert state.holds
     assert "cases that were not measured: new" in verification_lines(state)
 
 
 def test_a_new_name_or_another_order_of_cases_changes_nothing(skill: Path) -> None:
     change_cases(skill, lambda cases: cases[0].update(id="renamed"))
     change_cases(skill, list.reverse)
-    assert verify_skill(skill).verified
+    assert verify_skill(skill).holds
 
 
 def test_cases_that_are_not_here_are_not_compared_until_they_are_named(skill: Path, tmp_path: Path) -> None:
     meta = tmp_path / "cases.json"
     (skill / "skill_meta.json").rename(meta)
     state = verify_skill(skill)
-    assert state.verified
+    assert state.holds
     assert any(line.startswith("cases: not here, so they were not compared") for line in verification_lines(state))
     assert "cases: the same" in verification_lines(verify_skill(skill, case_file=meta))
     edit(meta, "Question 3?", "Question three?")
     state = verify_skill(skill, case_file=meta)
-    assert not state.verified
+    assert not state.holds
     assert verification_lines(state)[1].endswith("; 1 of 12 cases was changed or removed (here and not measured: c3)")
 
 
@@ -176,7 +176,7 @@ def test_a_clone_with_other_line_endings_still_holds_unless_a_program_has_them(s
         path = skill / name
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     state = verify_skill(skill)
-    assert state.verified
+    assert state.holds
     assert "same but for line endings: SKILL.md, notes.md" in verification_lines(state)
     script = skill / "scripts" / "port.sh"
     script.write_bytes(script.read_bytes().replace(b"\n", b"\r\n"))
@@ -188,12 +188,12 @@ def test_a_clone_with_other_line_endings_still_holds_unless_a_program_has_them(s
 def test_an_edited_card_is_named_and_a_missing_one_is_said(skill: Path) -> None:
     edit(skill / "evidence.md", "+100", "+99")
     state = verify_skill(skill)
-    assert not state.verified
-    assert verification_lines(state)[0] == "port: not verified: the card was edited; the results still hold"
+    assert not state.holds
+    assert verification_lines(state)[0] == "port: changed: the card was edited; the results still hold"
     assert any("evidence.md is not what evidence.json says" in line for line in verification_lines(state))
     (skill / "evidence.md").unlink()
     state = verify_skill(skill)
-    assert state.verified
+    assert state.holds
     assert "card: evidence.md is not here" in verification_lines(state)
 
 
@@ -215,14 +215,14 @@ def test_a_signature_that_somebody_put_beside_the_evidence_changes_nothing(skill
     before = verification_lines(verify_skill(skill))
     (skill / "evidence.json.sigstore.json").write_text("{}")
     state = verify_skill(skill)
-    assert state.verified
+    assert state.holds
     assert verification_lines(state) == before
     assert before[-1].startswith("not proven: that the figures are true")
 
 
 def test_a_card_in_the_words_of_another_version_is_not_called_edited(skill: Path) -> None:
-    edit(skill / "evidence.json", '"card_format": 1', '"card_format": 99')
+    edit(skill / "evidence.json", '"card_format": 2', '"card_format": 99')
     (skill / "evidence.md").write_text("# Another card\n")
     state = verify_skill(skill)
-    assert state.verified
+    assert state.holds
     assert any("so it was not compared" in line for line in verification_lines(state))

@@ -37,17 +37,17 @@ from upskill.sweep.values import Assignment, Caps, JobSpending, SweepResult
 
 
 def test_a_job_has_one_result_and_is_not_bought_again(tmp_path: Path, skill: Make) -> None:
-    skill(CASES)
+    skill([(f"Question {n}?", {"contains": "yes"}) for n in range(8)])
     with Provider(answers) as provider:
         sweep = Sweep(tmp_path, provider.url)
         first, again = sweep.attempt(), sweep.attempt()
-        assert len(provider.requests) == 36
+        assert len(provider.requests) == 48
     result = sweep.result()
     assert (first.done, again.done) == (True, True)
     assert first.verdicts == again.verdicts == result.summary.verdicts == {"any": "helps"}
-    assert (first.spending.calls, again.spending.calls) == (36, 0)
+    assert (first.spending.calls, again.spending.calls) == (48, 0)
     assert result.charged == result.spending == first.spending
-    assert len(result.rows) == 36
+    assert len(result.rows) == 48
     assert set(keys(result).values()) == {1}
     (attempt,) = sweep.folder.attempts(result.id)
     kept = sweep.place / "attempts" / result.id / attempt

@@ -7,7 +7,6 @@ import pytest
 from rich.cells import cell_len
 
 from upskill.core.models import Budget, Spending
-from upskill.core.nouns import Interval
 from upskill.core.progress import Waiting
 from upskill.terminal.display import clock
 from upskill.terminal.progress import (
@@ -30,7 +29,6 @@ def student(name: str = "haiku", **changes: Any) -> LiveStudent:
         "over": False,
         "conditions": (Condition(name="baseline", share=12 / 30), Condition(name="with skill", share=25 / 30)),
         "lift": 0.43,
-        "interval": Interval(low=0.12, high=0.7),
     }
     return LiveStudent(**(values | changes))
 
@@ -56,7 +54,7 @@ def test_one_student_at_eighty_columns() -> None:
     assert _all(so_far(), width=80) == [
         "  ██████████░░░░░░░░░░  50%  30 of at most 60 pairs, at most 3 min left",
         "  model  pairs     baseline  with skill  lift so far",
-        "  haiku  30 of 60   40%       83%        +43 (+12 to +70)",
+        "  haiku  30 of 60   40%       83%        +43",
         "  2 min 10 s, spent $0.12 of at most $5.00, 2 errored, 84 calls, 12,345 tokens",
     ]
 
@@ -68,13 +66,13 @@ def test_the_bar_counts_nothing_more_of_whoever_is_decided() -> None:
     assert done[0] == "  #################### 100%  9 of at most 9 pairs"
 
 
-def test_a_decided_student_keeps_its_verdict() -> None:
-    decided = student(done=9, over=True, verdict="helps", lift=-0.64)
-    block = live_block(so_far(decided, student("kimi")), width=80, height=30, drawn=True)
-    assert block[2].text.endswith("−64 ▲ helps")
-    assert [line.style for line in block[2:-1]] == ["blue", ""]
-    assert _all(so_far(decided), width=80, drawn=False)[2].endswith("-64 helps")
-    assert next(log_lines(so_far(decided))).endswith("lift so far −64 helps")
+def test_a_student_that_is_done_steps_back() -> None:
+    done = student(done=9, over=True, lift=-0.64)
+    block = live_block(so_far(done, student("kimi")), width=80, height=30, drawn=True)
+    assert block[2].text.endswith("−64")
+    assert [line.style for line in block[2:-1]] == ["dim", ""]
+    assert _all(so_far(done), width=80, drawn=False)[2].endswith("-64")
+    assert next(log_lines(so_far(done))).endswith("lift so far −64")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +136,6 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
     fresh = student(
         done=0,
         lift=None,
-        interval=None,
         conditions=(Condition(name="baseline", share=None), Condition(name="with skill", share=None)),
     )
     unknown = Spending(cost=None)
@@ -146,20 +143,19 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
     assert "left" not in bar
     assert "%" not in row
     assert status == "  3 s, starting, price unknown, 0 calls, 0 tokens"
-    assert "(too early)" in _all(so_far(student(interval=None)), width=80)[2]
     assert "no time estimate yet" in _all(so_far(seconds_left=None), width=80)[0]
 
 
-def test_a_finished_student_whose_verdict_comes_with_the_result_says_so() -> None:
+def test_a_finished_student_says_so_and_has_no_verdict_yet() -> None:
     lines = _all(so_far(student(done=9, over=True), seconds_left=3.0), width=80)
     assert "9, done" in lines[2]
-    assert lines[2].endswith("+43"), "the interval of a look at any time is not that of the result, which comes next"
+    assert lines[2].endswith("+43"), "the result comes next, with the interval of its design"
     assert "left" not in lines[0]
 
 
 def test_a_log_has_a_line_per_student_and_one_for_money_and_time() -> None:
     assert list(log_lines(so_far())) == [
-        "  haiku: 30 of 60 pairs, baseline 40%, with skill 83%, lift so far +43 (+12 to +70)",
+        "  haiku: 30 of 60 pairs, baseline 40%, with skill 83%, lift so far +43",
         "  2 min 10 s, at most 3 min left, spent $0.12 of at most $5.00, 2 errored, 84 calls, 12,345 tokens",
     ]
 

@@ -6,18 +6,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.table import Table
 from rich.text import Text
 
 import upskill
 from upskill.core.nouns.text import visible
-from upskill.report.console import VisibleConsole
+from upskill.report.console import VisibleConsole, show_table
 from upskill.terminal.output import print_document, print_json, print_lines
 
 SOURCE = Path(upskill.__file__).parent
 PRINTS = {"terminal/output.py", "terminal/display.py"}
 PROGRAMS_OF_THEIR_OWN = {
-    *("setup/example/local_model.py", "sandbox/programs.py", "agents/escape_program.py", "mining/reading.py"),
+    *("setup/example/local_model.py", "sandbox/programs.py", "mining/reading.py"),
 }
 """The last is one where `mine` starts it as a worker: its output is a pipe."""
 _CALLS = {"echo", "secho", "confirm", "prompt", "print", "Console", "Live", "from_markup", "from_ansi"}
@@ -76,10 +75,9 @@ def test_a_console_takes_no_text_for_markup_nor_for_two_lines() -> None:
 
 
 def test_a_cell_of_a_table_is_one_line() -> None:
-    table = Table(title="a\nb", box=None)
-    table.add_column("c\nd")
-    table.add_row("[red]e\nf")
-    assert [line.strip() for line in _printed(table).splitlines()] == ["a\\nb", "c\\nd", "[red]e\\nf"]
+    file = io.StringIO()
+    show_table(("c", "d"), [[Text("[red]e\nf"), Text("g\x1b[2J")]], VisibleConsole(file=file, width=40))
+    assert [line.split() for line in file.getvalue().splitlines()] == [["c", "d"], ["[red]e\\nf", "g\\x1b[2J"]]
 
 
 def test_json_and_lines_carry_nothing_that_acts(capsys: pytest.CaptureFixture[str]) -> None:

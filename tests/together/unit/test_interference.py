@@ -7,7 +7,7 @@ import pytest
 
 from together.made_library import ALONE, EFFECTS, NAMES
 from upskill.core.statistics.interference import Effect, balanced_sets, measure_effect, shared_level
-from upskill.core.statistics.intervals import FIXED
+from upskill.core.statistics.intervals import ONE_LOOK
 
 CASES = 24
 EVALUATIONS = 200
@@ -30,7 +30,7 @@ def test_what_two_skills_do_together_is_laid_at_the_door_of_no_third() -> None:
     sets = balanced_sets(4)
     both = [({0, 1} <= some) for some in sets]
     for other in (2, 3):
-        effect = measure_effect({"a": [both]}, present=[other in some for some in sets], level=FIXED)
+        effect = measure_effect({"a": [both]}, present=[other in some for some in sets], level=ONE_LOOK)
         assert effect is not None
         assert effect.mean == 0
 

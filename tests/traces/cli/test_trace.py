@@ -14,6 +14,7 @@ import pytest
 
 from forking import COMMAND
 from noted_progress import NotedLines
+from traces.unit.claude_session import agent, text, user, write
 from typed import Upskill
 from upskill.traces.read_trace import read_trace
 
@@ -212,6 +213,32 @@ def test_a_pipe_of_the_shell_is_read_like_a_file(here: Path, environment: dict[s
     )
     assert done.returncode == 0, done.stderr
     assert "1 fix" in done.stdout
+
+
+@pytest.mark.parametrize("linked", ["agent-a.jsonl", "subagents", "session"])
+@pytest.mark.parametrize("named", ["clone/session.jsonl", "clone"])
+def test_nothing_that_a_link_beside_a_session_leads_to_is_read(
+    upskill: Upskill, here: Path, tmp_path: Path, linked: str, named: str
+) -> None:
+    """A clone holds a session; what lies where its subagents' files are is another person's session, or never ends."""
+    theirs, mine = here / "clone", tmp_path / "mine"
+    write(theirs / "session.jsonl", user("u1", None, "Go."), agent("u2", "u1", text("Gone.")))
+    private = write(
+        mine / "subagents" / "agent-a.jsonl", user("a1", None, "My diary."), agent("a2", "a1", text("Yes."))
+    )
+    beside = theirs / "session" / "subagents"
+    if linked == "session":
+        beside.parent.symlink_to(mine)
+    elif linked == "subagents":
+        beside.parent.mkdir()
+        beside.symlink_to(private.parent)
+    else:
+        beside.mkdir(parents=True)
+        (beside / "agent-a.jsonl").symlink_to(private)
+        (beside / "agent-b.jsonl").symlink_to("/dev/zero")
+        os.mkfifo(beside / "agent-c.jsonl")
+    (trace,) = _json(upskill, named)["traces"]
+    assert trace["subagents"] == 0
 
 
 def test_digest_and_json_exclude_each_other(upskill: Upskill) -> None:

@@ -1,15 +1,19 @@
 """`upskill trigger`: prompts are written, reviewed and saved, models measured, and the result shown."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from forking import Forker
 from generation.engine.trigger_router import Chances, TriggerRouter
 from generation.unit.teaching.trigger_teacher import SKILL, answer, near_miss, should_load
+from handoff_server import answered_by_hand
 from provider import Behaviour, Provider, ReceivedRequest
 from typed import Upskill
+from upskill.core.models.handoff import HandoffQuestion
 from upskill.core.nouns.harness import HARNESSES
 
 NUMBERS = range(12)
@@ -80,7 +84,7 @@ def test_prompts_are_written_measured_and_shown(
     assert " ".join(row.split()) == figures
     assert "small: 1 prompt should have loaded it and did not" in done.stdout
     assert "small: 1 prompt loaded it and should not have" in done.stdout
-    assert "next, let the teacher revise the description: upskill generate --description-only" in done.stderr
+    assert "next, let a teacher write more prompts, since these cannot decide it: upskill trigger" in done.stderr
     # The same again costs nothing; what is required is not shown.
     found = upskill("trigger", SKILL.name, *student, "--require", "--json")
     assert found.returncode == 1, found.stderr
@@ -94,6 +98,31 @@ def test_prompts_are_written_measured_and_shown(
     runs = json.loads(upskill("runs", "--json").stdout)
     assert all("undecided (J 0.83" in run["found"] for run in runs["runs"])
     assert "is a run of `trigger`" in upskill("report", result["run"]).stderr
+
+
+def test_prompts_are_written_by_hand_off(
+    upskill: Upskill, forker: Forker, environment: dict[str, str], here: Path, gauge_care: Path
+) -> None:
+    def by_hand(question: HandoffQuestion, text: str) -> str:
+        written = answer(question.purpose == "trigger-review", text)
+        return written.replace("Our instrument by pier 0 ", "Ask gauge-care: our instrument ")
+
+    words = ("trigger", SKILL.name, "--write", "-m", "handoff/asked")
+    with forker.started({**environment, "UPSKILL_TRIGGER_PROMPTS": "2+8"}, *words, cwd=here) as asking:
+        asked = answered_by_hand(upskill, here, by_hand)
+        done = asking.wait()
+    assert done.returncode == 0, done.stderr
+    # Whoever writes the skill must not see held-out prompts, so all is asked on the side of the cases.
+    purposes = [purpose for purpose, _ in asked]
+    assert purposes[:3] == ["cases: triggers", "cases: triggers", "cases: trigger-review"]
+    should, near, review = (said for _, said in asked[:3])
+    assert "9 of 10 prompts would be used, if the review agrees" in should
+    assert "dropped: names the skill: Ask gauge-care: our instrument" in should
+    assert "10 of 10 prompts would be used" in near
+    assert review == "the answer can be used\n"
+    assert done.stdout.endswith(f"Saved to {SKILL.name}/evals/triggers.json\n")
+    prompts = json.loads((gauge_care / "evals" / "triggers.json").read_text())["prompts"]
+    assert [sum(one["should_load"] is kind for one in prompts) for kind in (True, False)] == [9, 10]
 
 
 def test_a_skill_without_prompts_gets_them_first(upskill: Upskill, gauge_care: Path, urls: tuple[str, str]) -> None:
@@ -148,3 +177,12 @@ def test_lint_names_the_skill_that_was_loaded_instead(upskill: Upskill, here: Pa
     found = json.loads(done.stdout)["skills"][0]["findings"]
     instead = [one["excerpt"] for one in found if one["rule"] == "loaded-instead"]
     assert instead == ["good and bad (skills/bad): loaded for 3 prompts"]
+
+
+def test_prompts_are_not_written_out_of_the_skill(upskill: Upskill, here: Path, gauge_care: Path) -> None:
+    (here / "elsewhere").mkdir()
+    shutil.rmtree(gauge_care / "evals", ignore_errors=True)
+    (gauge_care / "evals").symlink_to(here / "elsewhere")
+    done = upskill("trigger", SKILL.name, "--write", "-m", "handoff/asked")
+    assert (done.returncode, "a link to a place outside the skill" in done.stderr) == (2, True), done.stderr
+    assert [*(here / "elsewhere").iterdir()] == []

@@ -113,10 +113,8 @@ def test_a_description_that_is_measured_again_on_the_same_prompts_is_judged_more
     runs += start(DESCRIPTIONS["good"], router, each=8, times=2)
     said = [[note for note in one.notes if "look at this skill" in note] for one in runs]
     assert said[0] == []
-    assert said[1] == [
-        "2nd look at this skill with this model, after 1 on these cases; threshold 0.25% instead of 2.5%"
-    ]
-    assert said[2][0].startswith("3rd look at this skill with this model, after 2 at another version; ")
+    stricter = "look at this skill with this model: a claim that it helps needs stronger evidence than in the first"
+    assert said[1:3] == [[f"2nd {stricter}"], [f"3rd {stricter}"]]
     assert said[3] == [], "the same answers are the same look"
     levels = [1 - 0.025 - one.scores[0].confidence for one in runs]
     assert levels == pytest.approx([0.025, 0.0025, 0.00225, 0.00225])

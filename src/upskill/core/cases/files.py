@@ -4,6 +4,7 @@ Which kinds of check exist is not known here: a function that finds problems in 
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,8 +12,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
-from upskill.atomic_file import write_atomically
-from upskill.core.cases.family import family_problem
+from upskill import disk
+from upskill.core.cases.family import family_problem, with_recognised_families
 from upskill.core.foreign_json import read_json
 from upskill.core.nouns import Case, Check
 from upskill.core.nouns.case import CaseUse, Json, UserTurn, prompt_of
@@ -96,6 +97,7 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
         family=str(item["family"]).strip() if "family" in ours else None,
         passage=str(item["passage"]) if "passage" in ours else None,
         turns=turns,
+        use=next((known for known in _USES if known == item.get("use")), None),
         extra={key: value for key, value in item.items() if key not in used},
     )
 
@@ -104,6 +106,7 @@ _OUR_FORMS: dict[str, Callable[[Json], bool]] = {
     "files": lambda value: isinstance(value, dict),
     "reference": lambda value: isinstance(value, dict) and not {"text", "files"}.isdisjoint(value),
     "turns": lambda value: isinstance(value, list) and bool(value) and all(_is_turn(one) for one in value),
+    "use": lambda value: value in _USES,
     "family": lambda value: family_problem(value) is None,
     "passage": lambda value: isinstance(value, str) and bool(value.strip()),
     "wrong": lambda value: isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value),
@@ -191,7 +194,7 @@ CheckProblems = Callable[[Check], list[str]]
 
 _TURN_KEYS = ("input", "prompt", "expected", "checks", "reference", "wrong")
 MOST_TURNS = 10
-_LIST_KEYS = ("cases", "tests", "evals")
+LIST_KEYS = ("cases", "tests", "evals")
 _CASE_KEYS = (
     "id",
     "turns",
@@ -207,7 +210,7 @@ _MOST_ID_CHARACTERS = 100
 _SLOW_SECONDS = 0.5
 _MOST_SLOW_SECONDS = 5.0
 """Processor time for checks that take more than `_SLOW_SECONDS` each to look at: an ordinary file has none."""
-_EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
+_EXAMPLE = 'a file of cases looks like {"cases": [{"input": "…", "expected": {"contains": "…"}}]}'
 
 _TOO_SLOW = "simplify their schemas and patterns"
 
@@ -233,7 +236,7 @@ def read_skill_cases(folder: Path, *, check_problems: CheckProblems) -> CaseFile
             if isinstance(value, dict):
                 value.pop("evals", None)  # in our own file this is provenance, not another list of cases
             return _read(meta, value, check_problems)
-        lists = [key for key, entry in value.items() if key not in _LIST_KEYS and isinstance(entry, list) and entry]
+        lists = [key for key, entry in value.items() if key not in LIST_KEYS and isinstance(entry, list) and entry]
         if near := get_close_matches("cases", lists, n=1, cutoff=0.75):
             raise skill_invalid(f"{meta}: the cases cannot be read", [_unknown(near[0], ["cases"])], hint=_EXAMPLE)
     evals = folder / "evals" / "evals.json"
@@ -246,12 +249,12 @@ def read_skill_cases(folder: Path, *, check_problems: CheckProblems) -> CaseFile
 def read_case_file(path: Path, *, check_problems: CheckProblems) -> CaseFile:
     """Read a case file of any known shape. Raises `SkillInvalid` with every problem found."""
     try:
-        is_file = path.is_file()
+        is_file, is_folder = path.is_file(), path.is_dir()
     except OSError:  # a name no file system could hold
-        is_file = False
+        is_file = is_folder = False
     if not is_file:
-        hint = "a case file is JSON; see docs/reference/files.md"
-        raise UsageError(f"{on_one_line(str(path))}: no such file", hint=hint)
+        why = "is a folder: name a file in it" if is_folder else "no such file"
+        raise UsageError(f"{on_one_line(str(path))}: {why}", hint=_EXAMPLE)
     return _read(path, _load(path), check_problems)
 
 
@@ -293,7 +296,7 @@ def write_case_file(path: Path, cases: Iterable[Case]) -> None:
     """Write cases in our own shape; reading them back gives equal cases."""
     items = cases_as_json(cases)
     try:
-        write_atomically(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        disk.write(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     except OSError as error:
         raise EngineError(f"{path}: the cases cannot be written to it ({error.strerror})") from error
     except ValueError as error:
@@ -302,9 +305,28 @@ def write_case_file(path: Path, cases: Iterable[Case]) -> None:
 
 def _load(path: Path) -> Json:
     try:
-        return read_json(path)
+        return read_json(disk.named(path))
     except ValueError as error:
-        raise skill_invalid(f"{path}: the cases cannot be read", [str(error)]) from None
+        why = _other_form(path) if str(error).startswith("it is not JSON") else None
+        raise skill_invalid(f"{path}: the cases cannot be read", [why or str(error)], hint=_EXAMPLE) from None
+
+
+_FORMS = (
+    ((".jsonl", ".ndjson"), r"\s*\{.*\}\s*\n\s*\{", "JSON Lines"),
+    ((".yaml", ".yml"), r"(#.*\n|---\s|\s)*(- )?\w+:\s", "YAML"),
+    ((".csv", ".tsv"), r"\s*\w+([,;\t]\w+)+\s*\n", "a table (CSV)"),
+)
+"""What files of cases are elsewhere: how they end, how they begin, and what they are called."""
+
+
+def _other_form(path: Path) -> str | None:
+    """What a file that is not JSON is instead; `None` where it may be JSON with a slip."""
+    text = disk.beginning(disk.named(path), 2_000).decode("utf-8", "replace")
+    for suffixes, start, name in _FORMS:
+        if path.suffix.lower() in suffixes or re.match(start, text):
+            theirs = " of promptfoo" if re.search(r"^[ -]*(assert|prompts|providers):", text, re.MULTILINE) else ""
+            return f"it is {name}{theirs}, and cases are one JSON object or list"
+    return None
 
 
 def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
@@ -323,7 +345,9 @@ def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
         case_problems: list[str] = []
         case = (foreign_case if foreign else _own_case)(item, case_problems)
         where = f"case {index} ({case.id[:40]})" if case.id else f"case {index}"
-        unread = "turns" in item and bool(case_problems)  # what a slip hides is not missing
+        if "assert" in item and not foreign:
+            case_problems.append(_promptfoo(item, check_problems))
+        unread = not {"turns", "assert"}.isdisjoint(item) and bool(case_problems)  # what a slip hides is not missing
         case_problems += _case_problems(case, check_problems, unread=unread)
         if not case.id and not case_problems:
             # Named by its content, so that the name survives reordering the file.
@@ -336,7 +360,7 @@ def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
         problems.append("it has no cases")
     if problems:
         raise skill_invalid(f"{path}: {count(len(problems), 'problem')} in the cases", problems, hint=_EXAMPLE)
-    return CaseFile(path=path, cases=tuple(cases), extra=beside if foreign else {})
+    return CaseFile(path=path, cases=with_recognised_families(cases), extra=beside if foreign else {})
 
 
 def _within_time(check_problems: CheckProblems, path: Path) -> CheckProblems:
@@ -363,8 +387,8 @@ def _items(value: Json, problems: list[str]) -> tuple[list[Json], dict[str, Json
     if not isinstance(value, dict):
         problems.append('must be a list of cases, or {"cases": […]}')
         return [], {}
-    beside = {key: entry for key, entry in value.items() if key not in _LIST_KEYS}
-    given = [key for key in _LIST_KEYS if value.get(key) not in (None, [])]
+    beside = {key: entry for key, entry in value.items() if key not in LIST_KEYS}
+    given = [key for key in LIST_KEYS if value.get(key) not in (None, [])]
     if len(given) > 1:
         problems.append(f"has both `{given[0]}` and `{given[1]}`, which mean the same")
     for key in given:
@@ -372,7 +396,7 @@ def _items(value: Json, problems: list[str]) -> tuple[list[Json], dict[str, Json
         if isinstance(found, list):
             return found, beside
         problems.append(f"`{key}` must be a list")
-    if not any(key in value for key in _LIST_KEYS):
+    if not any(key in value for key in LIST_KEYS):
         problems.append("it has no key `cases`")
     return [], beside
 
@@ -382,8 +406,17 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     return f"`{key[:40]}` is not a known key" + (f"; did you mean `{near[0]}`?" if near else "")
 
 
+def _promptfoo(item: dict[str, Json], check_problems: CheckProblems) -> str:
+    """What is wrong with the assertions of a case of promptfoo, or how they are written here."""
+    listed = item["assert"] if isinstance(item["assert"], list) else []
+    found = {str(one.get("type")): one.get("value") for one in listed if isinstance(one, dict)}
+    wrong = [one for kind, spec in found.items() for one in check_problems(Check(kind=kind, spec=spec))]
+    ours = json.dumps(found or {"contains": "…"}, ensure_ascii=False)[:80]
+    return f"`assert` is a key of promptfoo; {'; '.join(wrong) or f'write `expected`: {ours}'}"
+
+
 def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
-    problems += [_unknown(key, _CASE_KEYS) for key in item if key not in _CASE_KEYS]
+    problems += [_unknown(key, _CASE_KEYS) for key in item if key not in (*_CASE_KEYS, "assert")]
     turns = _turns(item, problems) if "turns" in item else ()
     one = UserTurn(prompt="") if "turns" in item else _turn(item, problems)
     raw_id = item.get("id")

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import get_args
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.cases.family import family_problem
 from upskill.core.foreign_json import read_json
 from upskill.core.nouns.case import Json
@@ -62,7 +62,7 @@ def read_trigger_file(path: Path) -> TriggerFile:
     if not is_file:
         raise UsageError(f"{on_one_line(str(path))}: no such file", hint=_EXAMPLE)
     try:
-        value = read_json(path)
+        value = read_json(disk.named(path))
     except ValueError as error:
         raise skill_invalid(f"{path}: the trigger prompts cannot be read", [str(error)]) from None
     problems: list[str] = []
@@ -167,6 +167,6 @@ def write_trigger_file(
     text = triggers_text(prompts, written_by=written_by)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text)
+        disk.write(path, text)
     except OSError as error:
         raise EngineError(f"{path}: the trigger prompts cannot be written to it ({error.strerror})") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.cases.files import cases_as_json
 from upskill.core.foreign_json import read_json
 from upskill.core.nouns import DEFAULT_HARNESS, Case
@@ -101,8 +102,8 @@ class MeasuredLift:
     against: str = "baseline"
     """Measured against no skill, or against the `previous` version."""
     mean: float | None = None
-    these_cases: tuple[float, float] | None = None
-    cases_like_these: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    about: str | None = None
     pairs: int = 0
     dropped: int = 0
     pass_rate: float | None = None
@@ -209,7 +210,7 @@ def _load(path: Path) -> dict[str, Json]:
         return {}
     require_inside(path.parent, path)
     try:
-        value = read_json(path)
+        value = read_json(disk.named(path))
     except ValueError as error:
         raise skill_invalid(f"{path}: cannot be read", [str(error)]) from None
     # A bare list of cases is a case file of the old shape.

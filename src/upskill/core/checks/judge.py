@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import Any, TypeVar
 
+from upskill import disk
 from upskill.core.checks.answer_files import answer_files_of
 from upskill.core.checks.kind import CheckOutcome, JudgeQuestion, Need, ObjectKind, Submission, shown, type_name
 from upskill.core.nouns import Answer, Case, digest_of
@@ -256,4 +256,4 @@ def _marked(name: str, content: str) -> str:
 
 @cache
 def _prompt(name: str) -> str:
-    return files("upskill.core.checks").joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
+    return disk.packaged("upskill.core.checks", f"{name}.md").strip()

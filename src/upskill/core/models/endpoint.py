@@ -16,11 +16,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from upskill import disk
 from upskill.core.models.prices import UNKNOWN, look_up
 from upskill.core.nouns import Price
 from upskill.core.nouns.text import on_one_line
@@ -140,8 +140,7 @@ class Endpoint:
 @cache
 def built_in_aliases() -> Mapping[str, str]:
     """The dated table that ships with the package."""
-    text = files("upskill.core.models").joinpath("aliases.toml").read_text(encoding="utf-8")
-    aliases: dict[str, str] = tomllib.loads(text)["aliases"]
+    aliases: dict[str, str] = tomllib.loads(disk.packaged("upskill.core.models", "aliases.toml"))["aliases"]
     return aliases
 
 
@@ -319,7 +318,8 @@ def untyped_lines(who: str, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
 
 
 def _unknown(typed: str, name: str, table: Mapping[str, str]) -> UsageError:
-    near = get_close_matches(name, [*table, *PROVIDERS, *LOCAL_SERVERS], n=1)
+    listed = [f"{provider}/{name}" for provider, one in PROVIDERS.items() if look_up(name, provider=one.prices).price]
+    near = listed or get_close_matches(name, [*table, *PROVIDERS, *LOCAL_SERVERS], n=1)
     guess = f"did you mean {near[0]}? " if near else ""
     return UsageError(
         f"{typed}: unknown model",

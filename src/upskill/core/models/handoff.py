@@ -9,20 +9,17 @@ import json
 import os
 import re
 import secrets
-import shutil
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.models.spending import Preview, Question
 from upskill.core.nouns.answer_schemas import is_answer_schema
 from upskill.core.settings.trust import is_own
@@ -39,7 +36,7 @@ FORMAT = "upskill.handoff/1"
 MOST_ANSWER_BYTES = 2_000_000
 SETTLED_SECONDS = 1.0
 """A text has no end that could be checked: it is whole when nobody wrote to it for so long."""
-_CASE_PURPOSES = ("plan", "cases")
+_CASE_PURPOSES = ("plan", "cases", "triggers", "trigger-review")
 _NAME = re.compile(r"(?P<number>\d{3,})-(?P<purpose>[a-z-]+)-[0-9a-f]{8}(-\d+)?")
 
 FormProblems = Callable[[str, Mapping[str, Any] | None], Sequence[str]]
@@ -108,7 +105,7 @@ def side_folders(folder: Path) -> list[Path]:
         found = [folder]
     if not found:
         raise UsageError(
-            f"{folder}: is not a hand-off folder",
+            f"{folder}: {'is not a hand-off folder' if os.path.lexists(folder) else 'no such folder'}",
             hint="`upskill generate --model handoff` creates one in its run folder and prints its path",
         )
     for one in (folder, *found):
@@ -122,12 +119,10 @@ def questions_in(folder: Path) -> tuple[HandoffQuestion, ...]:
 
 
 def _in_side(side: Path) -> Iterator[HandoffQuestion]:
-    with os.scandir(side) as entries:
-        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    for name in names:
-        if (match := _NAME.fullmatch(name)) is not None:
+    for path in disk.folders(side):
+        if (match := _NAME.fullmatch(path.name)) is not None:
             purpose = match["purpose"]
-            yield HandoffQuestion(number=int(match["number"]), purpose=purpose, side=side_of(purpose), path=side / name)
+            yield HandoffQuestion(number=int(match["number"]), purpose=purpose, side=side_of(purpose), path=path)
 
 
 def _require_own(path: Path) -> None:
@@ -163,8 +158,7 @@ def prepare_side(folder: Path, side: Side) -> Path:
     try:
         if not _is_folder(path):
             raise UsageError(f"{path}: is a link; nothing is written through links", hint="name another folder")
-        text = files("upskill.core.models").joinpath(f"handoff_{side}.md").read_text(encoding="utf-8")
-        _replace(path / "README.md", text)
+        _replace(path / "README.md", disk.packaged("upskill.core.models", f"handoff_{side}.md"))
         write_state(path, "running")
     except OSError as error:
         raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
@@ -204,12 +198,12 @@ def place_question(folder: Path, question: Question, *, repeat: int) -> HandoffQ
     made = HandoffQuestion(number=number, purpose=purpose, side=side, path=folder / side / f"{number:03}{end}")
     scratch = made.path.with_name(f".{made.path.name}.tmp")
     try:
-        shutil.rmtree(scratch, ignore_errors=True)  # what a kill left
+        disk.remove_folder(scratch)  # what a kill left
         scratch.mkdir(mode=0o700)
         if question.schema is not None:
             _replace(scratch / SCHEMA_FILE, json.dumps(question.schema, indent=2, ensure_ascii=False) + "\n")
         _replace(scratch / QUESTION_FILE, question_text(question, number=number))
-        scratch.rename(made.path)
+        disk.move(scratch, made.path)
     except OSError as error:
         raise EngineError(f"{made.path}: cannot be written ({error.strerror})") from None
     return made
@@ -249,21 +243,11 @@ def question_text(question: Question, *, number: int) -> str:
 def read_safely(path: Path) -> str | None:
     """The text of a file; `None` where there is none. A link, a pipe, or too much is a `ValueError` with a sentence."""
     try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        return disk.read(path, most=MOST_ANSWER_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         return None
     except OSError as error:
-        reason = "it is a link" if path.is_symlink() else error.strerror
-        raise ValueError(f"{path.name} cannot be read: {reason}") from None
-    if not stat.S_ISREG(os.fstat(file).st_mode) or path.is_symlink():
-        os.close(file)
-        raise ValueError(f"{path.name} is not a file")
-    with os.fdopen(file, "rb") as stream:
-        data = stream.read(MOST_ANSWER_BYTES + 1)
-    if len(data) > MOST_ANSWER_BYTES:
-        raise ValueError(f"{path.name} is larger than {MOST_ANSWER_BYTES:,} bytes")
-    try:
-        return data.decode("utf-8-sig")
+        raise ValueError(f"{path.name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ValueError(f"{path.name} is not UTF-8 text") from None
 
@@ -292,16 +276,8 @@ def answer_of(question: HandoffQuestion, problems: FormProblems) -> tuple[str | 
 def take_answer(question: HandoffQuestion, text: str) -> None:
     """Put an answer into its place, whole, unless there is one: of two that answer at once, one is refused."""
     target = question.answer_path
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        _replace(beside, text)
-        try:
-            os.link(beside, target)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links: created by one, refused to the other, and whole a moment later
-            with target.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+        disk.write_new(target, text.encode("utf-8", "replace"), mode=0o600)
     except FileExistsError:
         raise AnsweredAlready(
             f"question {question.number} ({question.purpose}) was already answered at {question.answered_at}",
@@ -309,14 +285,11 @@ def take_answer(question: HandoffQuestion, text: str) -> None:
         ) from None
     except OSError as error:
         raise EngineError(f"{target}: cannot be written ({error.strerror})") from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
 
 
 def _replace(path: Path, text: str) -> None:
     """Write a file for its owner alone, whole or not at all. Halves of characters become question marks."""
-    write_atomically(path, text.encode("utf-8", "replace").decode("utf-8"), mode=0o600)
+    disk.write(path, text.encode("utf-8", "replace"), mode=0o600)
 
 
 RequestKind = Literal["check", "count"]
@@ -366,7 +339,7 @@ class Handoff:
 
     def serve_requests(self, question: HandoffQuestion, preview: Preview | None) -> None:
         """Say of each text that lies in the folder of a question what it would come to, or how long it is."""
-        for path in [path for path in question.path.iterdir() if _REQUEST.fullmatch(path.name)]:
+        for path in [path for path in disk.listed(question.path) if _REQUEST.fullmatch(path.name)]:
             try:
                 text = read_safely(path) or ""
                 asks = self._counted if path.name.startswith("count") else partial(self._tried, question, preview)
@@ -375,7 +348,7 @@ class Handoff:
                 usable, lines = False, (str(error),)
             found = {"usable": usable, "lines": list(lines)}
             with suppress(OSError):  # somebody who removed what they asked wants no answer
-                path.unlink()
+                disk.remove(path)
                 _replace(path.with_suffix(".json"), json.dumps(found, ensure_ascii=False) + "\n")
 
     def _tried(self, question: HandoffQuestion, preview: Preview | None, text: str) -> tuple[bool, Sequence[str]]:
@@ -395,15 +368,15 @@ class Handoff:
         known = {path.parent for path in self._told}
         self._told |= paths
         for side in sorted({one.path.parent for one in waiting}):
-            self.report(open_line([one for one in waiting if one.path.parent == side]))
+            self.report(open_line([one for one in waiting if one.path.parent == side], where=f"({side.name})"))
             if side not in known:
-                self.report(
-                    f"  answer from another terminal, or let a coding agent do it: upskill handoff {quote(str(side))}"
-                )
+                here = side.relative_to(Path.cwd()) if side.is_relative_to(Path.cwd()) else side
+                self.report("  answer from another terminal, or let a coding agent do it:")
+                self.report(f"  upskill handoff {quote(str(here))}")
 
 
-def open_line(waiting: Sequence[HandoffQuestion]) -> str:
-    """Which questions of one folder are open, in a line."""
+def open_line(waiting: Sequence[HandoffQuestion], *, where: str | None = None) -> str:
+    """Which questions of one folder are open, in a line; `where` stands for the path of the folder."""
     named = ", ".join(f"{one.number} ({one.purpose})" for one in sorted(waiting, key=lambda one: one.number))
     answers = "an answer" if len(waiting) == 1 else f"{len(waiting)} answers"
-    return f"waiting for {answers} in {waiting[0].path.parent}: {named}"
+    return f"waiting for {answers} {where or f'in {waiting[0].path.parent}'}: {named}"

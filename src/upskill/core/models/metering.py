@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from tenacity import RetryCallState
 from tenacity.wait import wait_base
 
+from upskill.core.models.connections import OtherOrigin, keep_at_origin
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.handoff import HandoffOpen, QuestionChanged
 from upskill.core.models.prices import bytes_of_input, bytes_of_output, reported_tokens
@@ -35,14 +36,12 @@ from upskill.core.models.responses import (
     CallTimeout,
     EndpointDown,
     MalformedAnswer,
-    OtherOrigin,
     OwnKeys,
     TransportFault,
     cap_bodies,
     cut_message,
     fault_of,
     fit_for_the_log,
-    keep_at_origin,
     require_an_answer,
     was_lost,
 )
@@ -61,7 +60,7 @@ from upskill.core.nouns import Cap, Fault
 from upskill.core.nouns.text import estimated_tokens
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, GenerateConfig, ModelCall
+    from inspect_ai.model import ChatMessage, GenerateConfig
     from inspect_ai.tool import ToolChoice, ToolInfo
 
 TURN_SPREAD_SECONDS = 0.25
@@ -121,7 +120,8 @@ class Meter:
             with client.under_way(), anyio.fail_after(seconds):
                 result = await send()
             output, made = result if isinstance(result, tuple) else (result, None)
-            self._remove_own_keys(output, made)
+            self._own_keys.remove_from_notes(_active_model_event.get(), made)
+            self._own_keys.remove_from(output)
             if isinstance(output, Exception):
                 self._fail(attempt, output)
                 return result
@@ -137,7 +137,8 @@ class Meter:
             raise late from None
         except Exception as error:
             fault = _plain_fault(error, answered=call.answered)
-            self._remove_own_keys(error, None)
+            self._own_keys.remove_from_notes(_active_model_event.get(), None)
+            self._own_keys.remove_from(error)
             if self._fail(attempt, fault) == "crash":
                 raise
             # The engine renders every traceback on the event loop, a second for one that runs through the client and
@@ -209,12 +210,6 @@ class Meter:
         if cap is not None:
             bill.blame("budget", f"{cap} was reached")
             raise BudgetReached(f"{cap} was reached")
-
-    def _remove_own_keys(self, result: object, made: "ModelCall | None") -> None:
-        """Out of an answer or a failure, and out of what the engine has noted of the request for its log."""
-        event = _active_model_event.get()
-        noted = () if event is None else (event.call and event.call.response, event.request_ids)
-        self._own_keys.remove_from(result, made and made.response, *noted)
 
     def _fail(self, attempt: _Attempt, error: Exception) -> Fault:
         self._own_keys.remove_from(error)
@@ -369,10 +364,10 @@ def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> Non
 
         def initialize(self) -> None:
             super().initialize()
-            _fit_client(self, client.policy.max_body_bytes)  # the client may be a new one
+            _fit_client(self, endpoint, client.policy.max_body_bytes)  # the client may be a new one
 
     model.api.__class__ = Metered
-    _fit_client(model.api, client.policy.max_body_bytes)
+    _fit_client(model.api, endpoint, client.policy.max_body_bytes)
 
 
 def take_text_calls(output: object, asked: "list[ChatMessage]", tools: "list[ToolInfo]") -> int:
@@ -384,8 +379,7 @@ def take_text_calls(output: object, asked: "list[ChatMessage]", tools: "list[Too
     from upskill.core.models.text_calls import text_calls
 
     schemas = {tool.name: tool.parameters.model_dump(exclude_none=True) for tool in tools}
-    given = [message.text for message in asked if message.role != "assistant"]
-    before, calls = text_calls(output.message.text, schemas, given=given)
+    before, calls = text_calls(output.message.text, schemas)
     if calls:
         output.message.content = before
         output.message.tool_calls = [
@@ -417,13 +411,14 @@ def leave_out_clients() -> None:
     copy_context().run(states.init_sample_assistant_internal)
 
 
-def _fit_client(api: Any, max_body_bytes: int) -> None:
+def _fit_client(api: Any, endpoint: Endpoint, max_body_bytes: int) -> None:
     """The client's own retries would be neither counted nor bounded: ours are. Nor would the length of a body be."""
     client: Any = getattr(api, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0
     cap_bodies(getattr(client, "_client", None), most=max_body_bytes)
-    keep_at_origin(getattr(client, "_client", None), base_url=str(getattr(client, "base_url", "")))
+    base_url = endpoint.base_url or str(getattr(client, "base_url", ""))
+    keep_at_origin(getattr(client, "_client", None), base_url=base_url)
 
 
 def _plain_fault(error: Exception, *, answered: bool) -> Exception:

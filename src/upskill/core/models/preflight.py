@@ -1,24 +1,17 @@
 """Probes an endpoint before any trial: is the key there, does the server answer, how long may a prompt be."""
 
 import difflib
-import http.client
 import importlib.metadata
 import json
-import socket
 import ssl
-import threading
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Any, NamedTuple
 
+from upskill.core.models import connections
 from upskill.core.models.endpoint import CUSTOM, Endpoint
-from upskill.core.models.responses import MOST_NAME_CHARACTERS, OtherOrigin, opener_for
+from upskill.core.models.responses import MOST_NAME_CHARACTERS
 from upskill.core.nouns import digest_of
 from upskill.core.nouns.text import count, on_one_line
 from upskill.core.settings import Settings
@@ -26,10 +19,9 @@ from upskill.errors import ProviderError, UpskillError, UsageError
 
 Announce = Callable[[str], None]
 SECONDS = 5.0
-"""For a whole reply: a server can send a byte in time for every read, and never come to an end."""
+"""For a whole reply."""
 COUNT_SECONDS = 120.0
 """A server busy with answers counts tokens late; an estimate in the place of its count misleads."""
-MOST_BYTES = 10_000_000
 FIRST_WORDS = "Say OK."
 """The short request by which a name is tried that a server does not list."""
 _STABLE_KEYS = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
@@ -248,7 +240,7 @@ def _require_answer(model: str, endpoint: Endpoint, base_url: str, names: Sequen
             + (f"; did you mean {close[0][:MOST_NAME_CHARACTERS]}?" if close else ""),
             hint=f"it offers {_offered(names)}",
         )
-    if reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+    if reply.status in _NOT_THERE:
         raise ProviderError(
             f"{endpoint.name}: {base_url} has neither a list of models nor chat completions (HTTP {reply.status})",
             hint="it may speak another API, or lie behind another path: the address usually ends with /v1",
@@ -315,7 +307,10 @@ class _Reply(NamedTuple):
 BUSY_SECONDS = 60.0
 """How long a server is waited for that says it is busy or loads its model; one that says nothing is asked twice."""
 BETWEEN_SECONDS = 5.0
-_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_OK = 200
+_REJECTED = (401, 403)
+_NOT_THERE = (404, 405)
+_BUSY = (429, 503)
 
 
 def _get(url: str, endpoint: Endpoint, *, body: object = None, announce: Announce = lambda _: None) -> _Reply:
@@ -325,17 +320,16 @@ def _get(url: str, endpoint: Endpoint, *, body: object = None, announce: Announc
     while True:
         try:
             reply = _asked(url, endpoint, body=body)
-        except OtherOrigin as error:
+        except connections.OtherOrigin as error:
             raise ProviderError(
                 f"{endpoint.name}: {error}", hint="check --base-url, or ask the operator of the server"
             ) from None
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", None) or error
-            if not isinstance(reason, TimeoutError) or not _listens(url):
-                raise _unreachable(endpoint, reason) from None
-            why, is_over = str(reason), bool(busy)
+        except OSError as error:
+            if not isinstance(error, TimeoutError) or not connections.listens(url, seconds=SECONDS):
+                raise _unreachable(endpoint, error) from None
+            why, is_over = str(error), bool(busy)
         else:
-            if reply.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            if reply.status in _REJECTED:
                 raise ProviderError(
                     f"{endpoint.name}: {address} rejects the key (HTTP {reply.status})", hint=_about_the_key(endpoint)
                 )
@@ -357,27 +351,15 @@ def _page(url: str, endpoint: Endpoint, *, body: object = None, seconds: float =
     """What a server has at a page that it need not have; empty where that fails in any way."""
     try:
         reply = _asked(url, endpoint, body=body, seconds=seconds)
-    except (OSError, http.client.HTTPException, OtherOrigin):
+    except (OSError, connections.OtherOrigin):
         return {}
-    return reply.value if reply.status == HTTPStatus.OK else {}
+    return reply.value if reply.status == _OK else {}
 
 
 def _asked(url: str, endpoint: Endpoint, *, body: object = None, seconds: float = SECONDS) -> _Reply:
     """One request, answered in time."""
-    request = urllib.request.Request(url, data=None if body is None else json.dumps(body).encode())
-    request.add_header("Content-Type", "application/json")
-    if key := endpoint.key():
-        request.add_header("Authorization", f"Bearer {key}")
-
-    def read() -> tuple[int, bytes]:
-        try:
-            with opener_for(url)(request, timeout=seconds) as response:
-                return response.status, bytes(response.read(MOST_BYTES))
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read(MOST_BYTES)
-
-    status, text = _in_time(read, seconds)
+    base_url, key = str(endpoint.base_url), endpoint.key()
+    status, text = connections.send(url, base_url=base_url, key=key, body=body, seconds=seconds)
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)  # raises for numbers such as 1e999, of which no digest can be made
@@ -386,18 +368,7 @@ def _asked(url: str, endpoint: Endpoint, *, body: object = None, seconds: float 
     return _Reply(status, value if isinstance(value, dict) else {})
 
 
-def _listens(url: str) -> bool:
-    """Whether anything takes a connection at the address."""
-    parts = urllib.parse.urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname or "", port), timeout=SECONDS).close()
-    except OSError:
-        return False
-    return True
-
-
-def _unreachable(endpoint: Endpoint, reason: object) -> UpskillError:
+def _unreachable(endpoint: Endpoint, reason: OSError) -> UpskillError:
     """Why no server answers, as far as that can be told from what went wrong."""
     address = str(endpoint.base_url)
     where = origin.where if (origin := endpoint.url_origin) else "--base-url"
@@ -411,7 +382,7 @@ def _unreachable(endpoint: Endpoint, reason: object) -> UpskillError:
         return UsageError(
             f"{endpoint.name}: {address} does not speak https; did you mean {plain}?", hint=f"correct {where}"
         )
-    if isinstance(reason, http.client.HTTPException | ConnectionResetError):
+    if isinstance(reason, connections.NotHttp | ConnectionResetError):
         return ProviderError(
             f"{endpoint.name}: what listens at {address} does not speak http ({reason})",
             hint=f"check the port, and whether it must be https: correct {where}",
@@ -419,19 +390,3 @@ def _unreachable(endpoint: Endpoint, reason: object) -> UpskillError:
     return ProviderError(
         f"{endpoint.name}: no server answers at {address} ({reason})", hint=f"start the server, or correct {where}"
     )
-
-
-def _in_time(read: Callable[[], tuple[int, bytes]], seconds: float) -> tuple[int, bytes]:
-    """What it returns or raises; `TimeoutError` after one deadline. The thread that is left ends with the process."""
-    ended: Future[tuple[int, bytes]] = Future()
-
-    def body() -> None:
-        try:
-            ended.set_result(read())
-        except BaseException as error:  # noqa: BLE001 - the boundary of a thread: raised again by whoever waits
-            ended.set_exception(error)
-
-    threading.Thread(target=body, name="upskill-probe", daemon=True).start()
-    if wait((ended,), timeout=seconds).not_done:
-        raise TimeoutError(f"no complete reply within {seconds:g} seconds")
-    return ended.result()

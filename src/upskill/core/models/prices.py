@@ -4,9 +4,9 @@ import importlib.metadata
 import json
 import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from upskill import disk
 from upskill.core.nouns import Price
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def look_up(model: str, *, provider: str | None) -> Listing:
 @cache
 def _bundled() -> dict[tuple[str, str], Listing]:
     """What the library of this very version says of the models with short names; empty beside any other version."""
-    listed: dict[str, Any] = tomllib.loads(
-        files("upskill.core.models").joinpath("aliases.toml").read_text(encoding="utf-8")
-    )["listed"]
+    listed: dict[str, Any] = tomllib.loads(disk.packaged("upskill.core.models", "aliases.toml"))["listed"]
     try:
         if importlib.metadata.version("genai-prices") != listed.pop("version"):
             return {}

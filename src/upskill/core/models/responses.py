@@ -1,28 +1,21 @@
-"""What a provider sent: whether it is an answer at all, from whom it comes, how long it is, and the keys in it.
+"""What a provider sent: whether it is an answer at all, how long it is, and the keys in it.
 
 A server can say 200 and mean nothing, and a small answer can unpack to more than a machine holds. The client hands
 every response to its hooks before it reads the body. There the response's class is extended in place, so that whoever
 reads the body, whole or in pieces, reads it through the cap. The client unpacks in pieces of at most 1 MiB, so no more
 than the cap and one piece is ever held.
 
-A client follows redirects by itself and sends the prompt along, and the server it ends at answers as if it were the
-one that was named. An origin is a scheme, a host and a port. A redirect from http to https at the same host goes on
-where both have their usual ports: whoever could have read the first request has read it already.
-
 A server can send back the key it was given, in an answer as well as in a refusal. Whatever ends this process then, no
-file may hold the key. Patterns for other people's keys have no place here: they could change an answer that is graded.
+file may hold the key: an answer is searched as one text, whatever it is made of. Patterns for other people's keys have
+no place here: they could change an answer that is graded.
 """
 
-import ipaddress
 import json
 import os
-import urllib.request
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
 
 from upskill.core.models.endpoint import Endpoint
 from upskill.core.models.retrying import current_call
@@ -31,7 +24,8 @@ from upskill.core.nouns.text import whole_characters
 from upskill.redaction import redactor_of_answers
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ModelOutput
+    from inspect_ai.event import ModelEvent
+    from inspect_ai.model import ModelCall, ModelOutput
 
 
 class TransportFault(Exception):
@@ -114,6 +108,7 @@ MOST_NAME_CHARACTERS = 200
 """Characters of what a server calls its model; more is a flood."""
 MOST_ERROR_CHARACTERS = 2_000
 """Characters of what a server says of a failure. The engine colours errors, for minutes, while calls wait."""
+_MOST_CAUSES = 50
 
 
 def require_an_answer(output: "ModelOutput", response: object) -> None:
@@ -202,6 +197,17 @@ class _Hook:
         response.most = self._most
 
 
+def require_one_choice(body: bytes) -> None:
+    """Raise before a client makes objects of thousands of answers: one was asked for."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return  # whoever reads it will say so
+    choices = value.get("choices") if isinstance(value, dict) else None
+    if isinstance(choices, list) and len(choices) > 1:
+        raise MalformedAnswer(f"the response has {len(choices):,} choices; one was asked for")
+
+
 def _require_within(size: int, most: int) -> None:
     if size > most:
         raise BodyTooLarge(f"a response of {size:,} bytes or more; the limit is {most:,}")
@@ -218,6 +224,11 @@ def _capped(kind: Any) -> Any:
                     _require_within(read, self.most)
                     yield piece
 
+        async def aread(self) -> bytes:
+            body: bytes = await super().aread()
+            require_one_choice(body)
+            return body
+
     return Capped
 
 
@@ -228,110 +239,47 @@ class OwnKeys:
         redactor = redactor_of_answers(os.environ, sent=endpoint.key_variables)
         self._clean = redactor.clean_own if redactor.knows_any else None
 
-    def remove_from(self, *values: object) -> None:
-        """Replace the keys in every text within these values, in place: JSON, objects of the engine, exceptions."""
-        if self._clean is None:
-            return
-        from pydantic import BaseModel
+    def remove_from(self, answer: object) -> None:
+        """Replace the keys in an answer or a failure, in place. `MalformedAnswer` is one that cannot be searched."""
+        from inspect_ai.model import ModelOutput
 
-        open_values: list[Any] = list(values)
-        seen: set[int] = set()
-        while open_values:  # not by recursion: a server decides how deep its answer is
-            value = open_values.pop()
-            if id(value) in seen:
-                continue
-            seen.add(id(value))
-            if isinstance(value, dict):
-                items = [(self._text(key), self._text(inner)) for key, inner in value.items()]
-                if any(
-                    key is not old or inner is not value[old] for (key, inner), old in zip(items, value, strict=True)
-                ):
-                    value.clear()
-                    value.update(items)
-                open_values += value.values()
-            elif isinstance(value, list):
-                value[:] = map(self._text, value)
-                open_values += value
-            elif isinstance(value, BaseException):
-                value.args = tuple(map(self._text, value.args))
-                open_values += [*value.args, vars(value), value.__cause__, value.__context__]
-            elif isinstance(value, BaseModel) or (is_dataclass(value) and hasattr(value, "__dict__")):
-                open_values += [vars(value), getattr(value, "__pydantic_extra__", None)]
+        if isinstance(answer, BaseException):
+            self._remove_from_failure(answer)
+        elif isinstance(answer, ModelOutput) and self._clean is not None:
+            try:
+                # Without probabilities, which nobody asks for: they spell the answer again, as numbers.
+                whole = answer.model_dump(exclude={"choices": {"__all__": {"logprobs", "prompt_logprobs"}}})
+                cleaned = self._without(whole)
+                if cleaned is not whole:
+                    vars(answer).update(vars(ModelOutput.model_validate(cleaned)))
+            except ValueError:
+                raise MalformedAnswer("the answer cannot be searched for keys of yours") from None
 
-    def _text(self, value: Any) -> Any:
-        return self._clean(value) if self._clean is not None and isinstance(value, str) else value
+    def _remove_from_failure(self, error: BaseException) -> None:
+        following: BaseException | None = error
+        for _ in range(_MOST_CAUSES):
+            if following is None:
+                return
+            following.args = tuple(map(self._without, following.args))
+            about = getattr(following, "__dict__", {})
+            about.update({name: self._without(value) for name, value in about.items()})
+            following = following.__cause__ or following.__context__
 
+    def remove_from_notes(self, event: "ModelEvent | None", made: "ModelCall | None") -> None:
+        """The same in what the engine noted of a request for its log."""
+        for call in (made, event.call if event is not None else None):
+            if call is not None:
+                call.response = self._without(call.response)
+        for noted in (event.request_ids if event is not None else None) or ():
+            noted.id = self._without(noted.id)
 
-_USUAL_PORTS = {"http": 80, "https": 443}
-_FIRST = "upskill_origin"
-
-
-class OtherOrigin(Exception):
-    """A server answered with a redirect to another origin; nothing was sent there."""
-
-
-def require_same_origin(first: str, then: str) -> None:
-    """Raise `OtherOrigin`, which names both, unless a redirect from one URL to another may be followed."""
-    asked, named = _origin(first), _origin(then)
-    if named != asked and not (asked[0] == "http" and named == ("https", asked[1], 443) and asked[2] == 80):
-        raise OtherOrigin(
-            f"{_shown(asked)} redirects to {_shown(named)}, another origin; nothing was sent there "
-            "(to use that server, name it as the base URL)"
-        )
-
-
-def is_loopback(url: str) -> bool:
-    """Whether a URL names this machine, by a name or an address that never leaves it."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def keep_at_origin(client: Any, *, base_url: str) -> None:
-    """Make an HTTP client raise `OtherOrigin` before it follows a redirect, and reach this machine without a proxy."""
-    hooks = getattr(client, "event_hooks", None)
-    if not isinstance(hooks, dict) or "request" not in hooks:
-        return  # not a client of this family
-    if _stay not in hooks["request"]:
-        hooks["request"].append(_stay)
-    if is_loopback(base_url):
-        client._mounts.clear()  # what the client made of HTTP_PROXY and its like
-
-
-async def _stay(request: Any) -> None:
-    """A request that follows a redirect has the extensions of the one before it, and so of the first."""
-    require_same_origin(request.extensions.setdefault(_FIRST, str(request.url)), str(request.url))
-
-
-class _SameOrigin(urllib.request.HTTPRedirectHandler):
-    def redirect_request(
-        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> Any:
-        fp.close()  # else all of its body is read, however long
-        require_same_origin(req.full_url, newurl)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def opener_for(url: str) -> Callable[..., Any]:
-    """What opens a URL at its origin only, as `urllib.request.urlopen` would anywhere."""
-    handlers: list[urllib.request.BaseHandler] = [_SameOrigin()]
-    if is_loopback(url):
-        handlers.append(urllib.request.ProxyHandler({}))
-    return urllib.request.build_opener(*handlers).open
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    parts: SplitResult = urlsplit(url)
-    try:
-        port = parts.port
-    except ValueError:
-        port = -1
-    return parts.scheme, (parts.hostname or "").rstrip("."), _USUAL_PORTS.get(parts.scheme) if port is None else port
-
-
-def _shown(origin: tuple[str, str, int | None]) -> str:
-    scheme, host, port = origin
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" + ("" if port == _USUAL_PORTS.get(scheme) else f":{port}")
+    def _without(self, value: Any) -> Any:
+        """A text, or a value of JSON, searched as one text; `None` where that cannot be done. All else as it is."""
+        if self._clean is None or not isinstance(value, str | list | dict):
+            return value
+        try:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            cleaned = self._clean(text)
+            return value if cleaned == text else cleaned if isinstance(value, str) else json.loads(cleaned)
+        except (ValueError, RecursionError):
+            return None

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import regex
 import yaml
 
+from upskill import disk
 from upskill.core.nouns import Arm
 from upskill.errors import UsageError
 
@@ -150,7 +151,7 @@ def load_script(name: str) -> Script:
 
 def _parse(path: Path) -> object:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = disk.read(disk.named(path)).decode("utf-8")
         if path.suffix == ".toml":
             return tomllib.loads(text)
         return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)

@@ -53,6 +53,15 @@ def teacher_for(
         return _known_teacher(STRONGEST_FIRST[0], settings)
 
 
+def has_teacher(settings: Settings) -> bool:
+    """Whether a teacher can be asked here without one being named."""
+    try:
+        teacher = teacher_for(settings)
+    except (ProviderError, UsageError):
+        return False
+    return not teacher.key_required or teacher.key_variable(os.environ) is not None
+
+
 def case_writer_for(
     settings: Settings, *, environment: Mapping[str, str] | None = None, needs_key: bool = True
 ) -> Endpoint:

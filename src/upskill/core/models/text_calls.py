@@ -3,13 +3,13 @@
 Many local models write a call as a fenced or tagged JSON object instead of the tokens that their template asks for, and
 the server leaves it in the text. Such an object is a call if the model is done with it: it is the whole answer or its
 end, alone or after others of its kind. What is meant as a call and cannot be carried out is one too, with what is
-wrong with it, so that the model hears of it as it would from a coding agent. Only the model's own text is read, and an
-object that stands in what the model was given is a quotation.
+wrong with it, so that the model hears of it as it would from a coding agent. Only the model's own text is read; whether
+it repeats what somebody wrote into its task or its files is not asked, and what it calls runs in the sandbox.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -48,23 +48,20 @@ class _Part:
     """A part of a text between two marks: calls, or anything else."""
 
     start: int
-    source: str
+    end: int
     calls: tuple[TextCall, ...] = ()
 
 
-def text_calls(
-    text: str, schemas: Mapping[str, Mapping[str, Any]], *, given: Iterable[str] = ()
-) -> tuple[str, tuple[TextCall, ...]]:
+def text_calls(text: str, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[str, tuple[TextCall, ...]]:
     """The text before the calls at the end of an answer, and these calls; no calls where the answer is final.
 
-    `schemas` are those of the arguments of each listed tool, `given` what others than the model wrote: its task, its
-    files, results of its tools.
+    `schemas` are those of the arguments of each listed tool.
     """
     if len(text) > MOST_CHARACTERS or len(_MARK.findall(text)) > MOST_MARKS:
         return text, ()
     parts = _parts(text, schemas)
     holding = [number for number, part in enumerate(parts) if part.calls]
-    if not holding or _is_quoted((parts[number].source for number in holding), given):
+    if not holding:
         return text, ()
     first = holding[0]
     calls = tuple(call for part in parts for call in part.calls)
@@ -104,9 +101,9 @@ def _parts(text: str, schemas: Mapping[str, Mapping[str, Any]]) -> list[_Part]:
         part = _part(text, at, schemas) if marked else None
         if part is None:
             mark = _MARK.search(text, at)
-            part = _Part(start=at, source=text[at : mark.start() if mark else len(text)])
+            part = _Part(start=at, end=mark.start() if mark else len(text))
         parts.append(part)
-        at, marked = _skip_space(text, at + len(part.source)), False
+        at, marked = _skip_space(text, part.end), False
     return parts
 
 
@@ -129,7 +126,7 @@ def _part(text: str, start: int, schemas: Mapping[str, Mapping[str, Any]]) -> _P
             return None
         calls += [one for one in read if one is not None]
         at = _skip_space(text, end)
-    return _Part(start=start, source=text[start:at], calls=tuple(calls)) if calls else None
+    return _Part(start=start, end=at, calls=tuple(calls)) if calls else None
 
 
 def _broken(text: str, start: int, error: Exception, schemas: Mapping[str, Mapping[str, Any]]) -> _Part | None:
@@ -141,7 +138,7 @@ def _broken(text: str, start: int, error: Exception, schemas: Mapping[str, Mappi
         f"line {error.lineno}, column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else error
     )
     call = TextCall(name=named, arguments={}, error=f"the call is not valid JSON ({where})")
-    return _Part(start=start, source=text[start:], calls=(call,))
+    return _Part(start=start, end=len(text), calls=(call,))
 
 
 def _call(value: object, schemas: Mapping[str, Mapping[str, Any]]) -> TextCall | None:
@@ -178,9 +175,3 @@ def _misfit(arguments: dict[str, Any], schema: Mapping[str, Any]) -> str | None:
         return None
     place = ".".join(map(str, wrong.path))
     return f"{place}: {wrong.message}" if place else wrong.message
-
-
-def _is_quoted(sources: Iterable[str], given: Iterable[str]) -> bool:
-    """Whether a call stands word for word in what the model was given."""
-    texts = [" ".join(one.split()) for one in given]
-    return any(" ".join(source.split()) in text for source in sources for text in texts)

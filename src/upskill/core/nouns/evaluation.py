@@ -7,24 +7,35 @@ from typing import Literal
 
 from upskill.core.nouns.case import NO_CASE_CHANGES, CaseChanges, Qualification
 from upskill.core.nouns.finding import Finding
-from upskill.core.nouns.lift import Interval, JudgeError, LabelLift, Lift, Loads, Verdict
+from upskill.core.nouns.lift import Claim, Interval, LabelLift, Lift, Loads, Verdict
 from upskill.core.nouns.look import EarlierLook, RunEnd, StudentEnd
 from upskill.core.nouns.plan import Design, Student
 from upskill.core.nouns.skill import OtherSkills, Skill
 from upskill.core.nouns.trial import Arm
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 
-Required = Literal["helps", "helps-here", "no-harm"]
-"""What can be required for every model: the skill helps on new cases of this kind, or at least on these cases, or it is
-not shown to hurt. Between two versions, `no-harm` is that the new one is not shown to be worse."""
+Required = Literal["helps", "no-harm"]
+"""What can be required for every model: the skill helps on new cases of this kind, or it is not shown to hurt, and
+breaks no case. Between two versions, `no-harm` is that the new one is not shown to be worse, and breaks none."""
 NO_HARM = ("helps", "cheaper", "no difference", "undecided")
 
 
-def meets(required: Required, *, verdict: str | None, claim: str | None) -> bool:
-    """Whether a verdict with its claim meets the requirement. No verdict meets none."""
+def meets(required: Required, *, verdict: str | None, claim: str | None, broken: int = 0) -> bool:
+    """Whether a verdict with what it is about meets the requirement. No verdict meets none."""
     if required == "no-harm":
-        return verdict in NO_HARM
-    return verdict == "helps" and (required == "helps-here" or claim == "cases like these")
+        return verdict in NO_HARM and not broken
+    return verdict == "helps" and claim == "new cases"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BrokenCase:
+    """A case that passed before and fails now."""
+
+    case_id: str
+    answers: int
+    """Scored answers in each version."""
+    passed: int
+    passed_before: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +79,11 @@ class ArmSummary:
     """Other skills that were loaded, with the number of scored answers, most frequent first."""
 
     @property
+    def failed(self) -> int:
+        """Scored answers that did not pass."""
+        return self.trials - self.passed
+
+    @property
     def pass_rate(self) -> float | None:
         """Share of scored answers that passed."""
         return self.passed / self.trials if self.trials else None
@@ -76,14 +92,6 @@ class ArmSummary:
     def load_rate(self) -> float | None:
         """Share of scored answers in which the model received or read the skill."""
         return self.loaded / self.trials if self.trials and self.loaded is not None else None
-
-
-def shown_interval(*, claim: str | None, these_cases: Interval, cases_like_these: Interval | None) -> Interval:
-    """The interval of the verdict, for places that show only one.
-
-    It is the interval on new cases of this kind, unless there is none or the verdict holds for these cases only.
-    """
-    return these_cases if claim == "these cases" or cases_like_these is None else cases_like_these
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,12 +109,14 @@ class StudentReport:
     ceiling, if measured."""
     spent: float | None
     """Dollars for all calls of this model, errored ones included; `None` if the price is unknown."""
-    claim: str | None = None
-    """`cases like these` (new cases of this kind) or `these cases`; `None` without `helps` or `hurts`."""
-    stopped: str | None = None
-    """Why a sequential design stopped; `None` for a fixed one."""
     end: StudentEnd = "plan finished"
-    """Why no more answers were asked for, in any design."""
+    """Why no more answers were asked for."""
+    broken: tuple[BrokenCase, ...] = ()
+    """Cases that the new version breaks, where a gate asked for them."""
+    suspected: tuple[str, ...] = ()
+    """Cases that look broken, and whose further answers errored or were never bought."""
+    unguarded: tuple[str, ...] = ()
+    """Cases that passed only sometimes before: a gate often misses that they break."""
     clears: bool | None = None
     """Whether the lift of `--min-lift` is shown (`True`) or excluded (`False`)."""
     label_lifts: tuple[LabelLift, ...] = ()
@@ -114,12 +124,6 @@ class StudentReport:
     holds_among: bool | None = None
     """Whether `helps` also holds with the error level divided by the number of models; `None` for one model, or without
     `helps`."""
-    late: int = 0
-    """Answers that arrived after the decision: paid for, saved, not counted."""
-    judge_error: JudgeError | None = None
-    """The judge's error rates, and the lift corrected for them; `None` where nothing was compared."""
-    earlier_pairs: int = 0
-    """Pairs of earlier looks at the same skill that the lift includes."""
     looks: tuple[EarlierLook, ...] = ()
     """The looks at this skill with this model before this one."""
     answered_by: tuple[str, ...] = ()
@@ -155,12 +159,18 @@ class StudentReport:
         return next((lift for lift in self.lifts[1:] if lift.arm == "ceiling"), None)
 
     @property
+    def claim(self) -> Claim | None:
+        """How far the verdict reaches; `None` where nothing is claimed."""
+        return self.lifts[0].about if self.lifts and self.verdict not in (None, "undecided", "invalid") else None
+
+    def meets(self, required: Required) -> bool:
+        """Whether the result meets the requirement."""
+        return meets(required, verdict=self.verdict, claim=self.claim, broken=len(self.broken) + len(self.suspected))
+
+    @property
     def interval(self) -> Interval | None:
         """The interval of the verdict; `None` where nothing was compared."""
-        if not self.lifts:
-            return None
-        lift = self.lifts[0]
-        return shown_interval(claim=self.claim, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
+        return self.lifts[0].interval if self.lifts else None
 
     def arm(self, name: Arm) -> ArmSummary | None:
         """The answers in one arm; `None` if it was not run."""
@@ -215,12 +225,10 @@ class Evaluation:
     skill: Skill
     run: str
     """The run folder, relative to the working folder where it is below it."""
-    run_is_here: bool = True
-    """False if the verdict comes from the ledger and the run folder is gone."""
     cases: int
     repeats: int
     planned: int
-    """Answers in the plan; a sequential design may need fewer."""
+    """Answers in the plan; a design that may stop needs fewer."""
     design: Design
     min_lift: float | None = None
     """The value of `--min-lift`."""
@@ -255,9 +263,7 @@ class Evaluation:
         if any(report.verdict == "invalid" for report in self.students):
             return EXIT_FAILED
         required = self.required
-        shown = required is None or all(
-            meets(required, verdict=report.verdict, claim=report.claim) for report in self.students
-        )
+        shown = required is None or all(report.meets(required) for report in self.students)
         clears = self.min_lift is None or all(report.clears for report in self.students)
         asked = required is not None or self.min_lift is not None
         return EXIT_DONE if shown and clears and not (asked and self.case_changes.refused) else EXIT_NOT_SHOWN
@@ -280,8 +286,8 @@ class PastResult:
     """The pass rate with the skill."""
     lift: float | None
     interval: Interval | None
-    """The interval of the verdict: on new cases of this kind, or on these cases if `narrow`."""
-    narrow: bool
+    about: str | None
+    """What the interval is about: `new cases` or `these cases`."""
     pairs: int | None
     spent: float | None
     confidence: float = 0.95

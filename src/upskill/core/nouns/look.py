@@ -6,12 +6,10 @@ Why an evaluation ended is a value, too. Decisions look at it; the words for peo
 """
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from upskill.core.nouns.case import Case
@@ -21,10 +19,10 @@ from upskill.core.nouns.skill import Skill
 from upskill.core.nouns.text import count, digest_of
 from upskill.core.nouns.trial import Trial
 
-DesignEnd = Literal[
-    "decided", "no difference", "min lift", "withdrawn", "futile", "copies", "judge", "regraded", "checks changed"
-]
-StudentEnd = DesignEnd | Literal["plan finished", "cap reached", "endpoint down", "interrupted"]
+DesignEnd = Literal["decided", "futile", "copies", "plan finished"]
+"""Why a design asks no more: the first look decided; a second one would hardly show more; answers repeat
+themselves; all was asked."""
+StudentEnd = DesignEnd | Literal["cap reached", "endpoint down", "interrupted", "checks changed"]
 """Why no more answers of one model were asked for. docs/reference/json.md explains each value."""
 
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
@@ -92,25 +90,9 @@ class RunEnd:
         return any(outage.model == model for outage in self.outages)
 
 
-def reason_to_stop(reason: str | None, *, verdict: str | None, clears: bool | None) -> str | None:
-    """Why a design stopped, as it is reported: what has no verdict was not decided, whatever boundary was crossed."""
-    if reason != "decided" or verdict not in ("undecided", "invalid"):
-        return reason
-    return "withdrawn" if clears is None else "min lift"
-
-
-def end_by_design(reason: str | None) -> DesignEnd | None:
-    """The end of a student whose design stopped for this reason; `None` where something else ended it."""
-    ends: tuple[DesignEnd, ...] = get_args(DesignEnd)
-    return next((end for end in ends if end == reason), None)
-
-
-LOOK_FORMAT = "upskill.look/1"
+LOOK_FORMAT = "upskill.look/2"
 SKETCH_LINES = 64
-SAME_WORDS = 0.8
-"""Two cases with the same checks ask the same where so much of the shorter prompt is in both."""
-_SHORT, _SHORT_WORD = 16, 8
-_WORD = re.compile(r"\w+")
+_SHORT = INSTANCE_PREFIX = 16
 CUT_SHORT: frozenset[StudentEnd] = frozenset({"interrupted", "endpoint down", "cap reached"})
 """The ends of a run that may be resumed."""
 
@@ -120,13 +102,12 @@ class SeenPair(NamedTuple):
 
     instance: str
     instance_against: str
+    """Empty where only answers with the skill were asked for."""
     passed: bool
     passed_against: bool
-    answers: tuple[str, str] = ("", "")
-    """Digests of both answers: copies of an answer are no further evidence."""
+    """`True` where no other answer was asked for: nobody may gain by leaving it out."""
     lost: tuple[bool, bool] = (False, False)
     """Whether an answer of each arm was lost before this one came."""
-    repeat: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,40 +118,29 @@ class SeenCase:
     """Survives reformatting of the case file, a new id and new checks."""
     checks: str
     """The digest of its checks."""
-    words: tuple[str, ...] = ()
-    """The digests of some of its words: a case that was worded anew is recognised."""
     family: str | None = None
     pairs: tuple[SeenPair, ...] = ()
-
-    def asks_like(self, other: "SeenCase") -> bool:
-        """Whether both ask the same: in the same words, or in mostly the same words with the same checks."""
-        if self.key == other.key:
-            return True
-        if self.checks != other.checks or not (self.words and other.words):
-            return bool(self.words) and self.words == other.words
-        mine, theirs = _set_of(self.words), _set_of(other.words)
-        return len(mine & theirs) >= SAME_WORDS * min(len(mine), len(theirs))
-
-
-@lru_cache(maxsize=10_000)
-def _set_of(words: tuple[str, ...]) -> frozenset[str]:
-    """Words as a set; each case is compared with every other one."""
-    return frozenset(words)
 
 
 Asked = Literal["lift", "loads", "loads among others"]
 """What a look asks: whether a skill helps, or whether its description makes a model load it."""
+NOTHING = "nothing"
+"""What answers are compared with where only the skill was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Look:
-    """One evaluation of one student."""
+    """One evaluation of one student: opened before its first answer is bought, and closed by its verdict."""
 
     format: str = LOOK_FORMAT
+    id: str
+    """The name of the run folder in which it was opened: a look that is gone on with keeps it."""
     at: str
-    """When it ended, UTC."""
+    """When it was opened, UTC."""
+    ended_at: str | None = None
+    """When it was closed; `None` for one that is open, or was killed."""
     run: str
-    """The run folder, as it was shown."""
+    """The last run folder, as it was shown."""
     student: str
     """The name that was typed."""
     model: str
@@ -188,59 +158,48 @@ class Look:
     sketch: tuple[str, ...]
     """The digests of some of the skill's lines: versions of one skill have many in common."""
     against: str
-    """`baseline`, or the digest of the older version that it was compared with."""
+    """`baseline`, the digest of the older version that it was compared with, or `nothing`."""
     design: Design
     repeats: int
-    min_lift: float | None = None
     cases: tuple[SeenCase, ...]
-    """What was seen of each case, or of each prompt that asks for a load or not."""
+    """What was seen of each case, or of each prompt that asks for a load or not; nothing yet, while it is open."""
     lost: int = 0
     """Requests with the skill whose answer was lost."""
     lost_against: int = 0
     level: float
     """One-sided: how often a skill that changes nothing would be called helpful."""
-    verdict: Verdict
+    remembered: bool = True
+    """Whether its answers are in the trial store: only then can a look that was killed be gone on with."""
+    practice: bool = False
+    """Whether its cases were practised on: then it counts where one of them is to prove something."""
+    verdict: Verdict | None = None
+    """`None` while it is open, and where nothing was compared."""
     claim: str | None = None
-    sentence: str
-    end: StudentEnd = "plan finished"
-    report: Mapping[str, Any] = field(default_factory=dict)
-    """The student's part of the object of `--json`, so that the verdict can be given again."""
-    notes: tuple[str, ...] = ()
-    """What the run said beside it."""
+    lift: float | None = None
+    shown_lift: float | None = None
+    """The lift that a person asked for, where at least that was shown."""
+    sentence: str = ""
+    end: StudentEnd = "interrupted"
 
-    def is_of(self, run: str) -> bool:
-        """Whether it was taken in the run folder of this name. Run folders have unique names."""
-        return self.run.rpartition("/")[2] == run
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not closed: it is going on, or its process was killed."""
+        return self.ended_at is None
 
     @property
     def unfinished(self) -> bool:
         """Whether a person, a cap or an outage ended it: then asking again continues it."""
-        return self.end in CUT_SHORT
+        return self.is_open or self.end in CUT_SHORT
 
     @property
-    def spoilt(self) -> bool:
-        """Whether it lost too much to allow a verdict: its pairs are a choice that nobody made fairly."""
-        return self.verdict == "invalid" and not self.unfinished
+    def is_free(self) -> bool:
+        """Whether it was closed without an answer, so that nobody has seen anything."""
+        return not self.is_open and not self.answers and not (self.lost or self.lost_against or self.asked != "lift")
 
-    @property
-    def claims_nothing(self) -> bool:
-        """Whether nothing was said that answers could have changed: such a look is free.
-
-        One that lost answers is not: where failing answers are lost, the looks that lose few are the lucky ones.
-        """
-        lost = self.lost + self.lost_against
-        return (self.spoilt and not lost) or (self.end in ("interrupted", "endpoint down") and self.claim is None)
-
-    @property
-    def helped(self) -> bool:
-        """Whether it said that cases like these are helped."""
-        return self.verdict == "helps" and self.claim == "cases like these"
-
-    def showed(self, least: float | None) -> bool:
-        """Whether it said that cases like these are helped, by as much as is asked for where something is."""
-        if least is None or least <= 0:
-            return self.helped
-        return self.helped and self.report.get("clears") is True and (self.min_lift or 0.0) >= least
+    def helped(self, least: float | None = None) -> bool:
+        """Whether it said that new cases are helped, by as much as is asked for where something is."""
+        said = self.verdict == "helps" and self.claim == "new cases"
+        return said and (least is None or least <= 0 or (self.shown_lift is not None and self.shown_lift >= least))
 
     @property
     def keys(self) -> frozenset[str]:
@@ -250,24 +209,18 @@ class Look:
     @property
     def answers(self) -> frozenset[str]:
         """The answers that it rests on, each by its instance."""
-        return frozenset(instance for case in self.cases for pair in case.pairs for instance in pair[:2])
+        return frozenset(instance for case in self.cases for pair in case.pairs for instance in pair[:2] if instance)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PooledCase:
-    """Counts of the pairs of one case in earlier looks."""
+class RemovedCase:
+    """What was seen last of a case that is asked no more, or is checked in another way."""
 
-    case_id: str
+    key: str
     pairs: int
     passed: int
     passed_against: int
     family: str | None = None
-    answers: tuple[tuple[int, str, str], ...] = ()
-    """The repeat and both answers of each pair, as digests."""
-
-
-Relation = Literal["pooled", "same cases", "other version", "other settings"]
-"""What an earlier look is to the next: its cases are new and count together, or it spends level."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -276,22 +229,25 @@ class EarlierLook:
 
     at: str
     run: str
-    relation: Relation
     cases: int
     level: float
-    verdict: str
+    verdict: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookTerms:
-    """How strict one verdict on these cases is, and which answers of earlier runs it counts."""
+    """How strict one verdict on these cases is."""
 
     level: float
     """One-sided error level."""
-    prior: tuple[PooledCase, ...] = ()
-    """Earlier pairs of the same version of the skill."""
-    removed: tuple[PooledCase, ...] = ()
-    """Earlier pairs of cases that were removed. A claim must also hold with these."""
+    id: str | None = None
+    """The look that is gone on with; `None` for a new one."""
+    at: str | None = None
+    """When that was opened."""
+    answered: bool = False
+    """Whether that came to its end and every answer of it is there, so that nothing is bought."""
+    removed: tuple[RemovedCase, ...] = ()
+    """Cases that were seen and are asked no more. A claim must also hold with these."""
     regraded: int = 0
     """Cases whose checks changed after answers were seen that are counted now. With any, nothing is claimed."""
     earlier: tuple[EarlierLook, ...] = ()
@@ -312,8 +268,8 @@ def checks_digest(case: Case) -> str:
 
 
 def instance_of(trial: Trial) -> str:
-    """Names one answer: a trial that comes from the trial store again is the same instance."""
-    return digest_of([trial.id, trial.finished_at, trial.answer_digest])[:_SHORT]
+    """Names one answer: a trial that comes from the trial store again is the same instance. Begins like its id."""
+    return trial.id[:_SHORT] + digest_of([trial.finished_at, trial.answer_digest])[:_SHORT]
 
 
 def sketch_of(skill: Skill) -> tuple[str, ...]:
@@ -331,13 +287,6 @@ def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two sketches are of versions of one skill: half of the shorter one is in both."""
     mine, theirs = frozenset(one), frozenset(other)
     return bool(mine and theirs) and 2 * len(mine & theirs) >= min(len(mine), len(theirs))
-
-
-def words_of(case: Case) -> tuple[str, ...]:
-    """The smallest digests of the different words of a case, of its prompt and of its files."""
-    texts = [case.prompt, *(data.decode("utf-8", "replace") for data in case.files.values())]
-    words = {word for text in texts for word in _WORD.findall(_normal(text).casefold())}
-    return tuple(sorted(digest_of(word)[:_SHORT_WORD] for word in words)[:SKETCH_LINES])
 
 
 def model_key(student: Student, *, weights: str | None) -> str:

@@ -5,7 +5,6 @@ trials is a few numbers, not 100,000 objects.
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Literal
 
 from upskill.core.nouns.case import Case
@@ -40,8 +39,9 @@ class Student:
     price: Price | None = None
 
 
-Design = Literal["fixed", "sequential"]
-"""The whole plan is run; or a decision may end the run early."""
+Design = Literal["fixed", "two looks", "gate"]
+"""The whole plan is run; or one repeat, and the others only if that decides nothing; or two repeats, and six
+more of the cases that look broken."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,8 +76,8 @@ class TrialPlan:
     """Cases x arms x repeats, for each student.
 
     Turns come in rounds, one per repeat; each round takes the cases in a fresh order drawn from the seed, and the
-    arms of one case stand together, so that a drifting provider affects both alike. In a sequential design the
-    number of repeats is a cap.
+    arms of one case stand together, so that a drifting provider affects both alike. Only in a fixed design all repeats
+    are asked for.
     """
 
     cases: tuple[Case, ...]
@@ -87,8 +87,6 @@ class TrialPlan:
     seed: int = 0
     harness: str = DEFAULT_HARNESS
     design: Design = "fixed"
-    turn_cap: int | None = None
-    """The most turns of one student, where the last repeat does not come to all cases; `None` for all turns."""
 
     def __len__(self) -> int:
         return self.trials_per_student * len(self.students)
@@ -126,7 +124,7 @@ class TrialPlan:
     @property
     def most_turns(self) -> int:
         """The most turns of one student."""
-        return len(self.cases) * self.repeats if self.turn_cap is None else self.turn_cap
+        return len(self.cases) * self.repeats
 
     @property
     def families(self) -> dict[str, str]:
@@ -138,16 +136,21 @@ class TrialPlan:
         """How many draws from all such cases these are: families, and cases without one."""
         return len(self.cases) - len(self.families) + len(set(self.families.values()))
 
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every student is asked at temperature 0, where asking again says nothing new."""
+        return all(student.temperature == 0 for student in self.students)
+
     def turns(self) -> Iterator[Turn]:
         """The turns of one student, in planned order."""
-        return islice(self._rounds(), self.most_turns)
+        return (turn for round in self.rounds() for turn in round)
 
-    def _rounds(self) -> Iterator[Turn]:
+    def rounds(self) -> Iterator[list[Turn]]:
+        """The turns of each repeat, in planned order."""
         for repeat in range(1, self.repeats + 1):
             order = list(self.cases)
             random.Random(f"{self.seed}/{repeat}").shuffle(order)
-            for case in order:
-                yield Turn(case=case, repeat=repeat, arms=self.arms_of(case))
+            yield [Turn(case=case, repeat=repeat, arms=self.arms_of(case)) for case in order]
 
     def trials(self) -> Iterator[PlannedTrial]:
         for turn in self.turns():
@@ -162,6 +165,10 @@ class Again:
     """`UPSKILL_TEMPERATURE=0`."""
     options: tuple[str, ...] = ()
     """`--runs 3`, as a shell reads it."""
+    by_hand: bool = False
+    """Whether no teacher is set up here, so that a hand-off has to be named."""
+    has_prompts: bool = True
+    """Whether the skill has trigger prompts, which a revision of its description needs."""
 
     def without(self, *flags: str) -> "Again":
         """The same without these options."""

@@ -33,6 +33,7 @@ RECORD_FILES = (RUN_FILE, TEACHING_FILE, TRIGGER_FILE, SLIM_FILE, TOGETHER_FILE)
 """The records of an evaluation, a `generate`, a `trigger`, a `slim` and skills together: a folder with one of them is a
 run, and no skill."""
 EVIDENCE_FILE = "evidence.json"
+EVIDENCE_FORMAT: Literal["upskill.evidence/1"] = "upskill.evidence/1"
 CARD_FILE = "evidence.md"
 SIGNATURE_FILE = f"{EVIDENCE_FILE}.sigstore.json"
 EVIDENCE_FILES = frozenset({EVIDENCE_FILE, CARD_FILE, SIGNATURE_FILE})

@@ -57,6 +57,8 @@ class PromptTally:
     errored: int = 0
     others: tuple[str, ...] = ()
     """Other skills that were loaded, by how often."""
+    silent: int = 0
+    """Answers that called no tool."""
 
     @property
     def rate(self) -> float | None:
@@ -108,6 +110,11 @@ class TriggerScore:
     tallies: tuple[PromptTally, ...] = ()
     errored: int = 0
     """Answers that were not measured; none of them counts."""
+
+    @property
+    def no_tool_called(self) -> bool:
+        """Whether no answer called any tool: such a model can load no skill."""
+        return all(tally.silent == tally.answers for tally in self.tallies)
 
     @property
     def wrong(self) -> tuple[PromptTally, ...]:

@@ -8,9 +8,7 @@ read has none of these: nothing rests on them. The steps of a trial without a tr
 
 import json
 import math
-import os
 import re
-import secrets
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,10 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from upskill import disk
 from upskill.core.nouns.answer import AgentStep, AgentSteps, ToolCall, Trajectory
 from upskill.core.nouns.trial import ARMS
-from upskill.core.skills.skill_files import open_plain
-from upskill.errors import EngineError
 
 _LOG = re.compile(r"-(\d+)_[^_]+\.eval$")
 _MEMBER = re.compile(rf"samples/(\d{{6,}}-(.*)-({'|'.join(ARMS)})-(\d+))_epoch_\d+\.json$")
@@ -40,14 +37,14 @@ class LogSamples:
         names = [_member_name(case_id) for case_id in case_ids]
         self._ambiguous = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
         self._found: dict[_Key, tuple[str, str]] = {}
-        for path in sorted(folder.glob("*.eval")):
+        for path in disk.plain_files(folder, "*.eval"):
             log = _LOG.search(path.name)
             if log is None:
                 continue
             try:
                 with open_log(path) as opened:
                     members = opened.namelist()
-            except (OSError, EngineError, zipfile.BadZipFile):
+            except (OSError, zipfile.BadZipFile):
                 continue
             for member in sorted(members):
                 sample = _MEMBER.match(member)
@@ -63,12 +60,12 @@ class LogSamples:
 
 @contextmanager
 def open_log(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A log whose members can be read. Raises what a zip file raises, and `EngineError` for a link or a pipe."""
+    """A log whose members can be read. Raises what a zip file raises, and `OSError`."""
     with suppress(ImportError):
         # Logs are packed with zstd. Older interpreters learn it from this package, which comes with the engine; a run
         # that had nothing left to do has not loaded that.
         import_module("zipfile_zstd")
-    with os.fdopen(open_plain(path), "rb") as file, zipfile.ZipFile(file) as log:
+    with disk.opened(path) as file, zipfile.ZipFile(file) as log:
         yield log
 
 
@@ -83,10 +80,10 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
     An engine that was killed leaves a log without its end. That is no reason to lose a run.
     """
     notes: list[str] = []
-    for path in sorted(folder.glob("*.eval")):
+    for path in disk.plain_files(folder, "*.eval"):
         try:
             _clean(path, clean)
-        except (OSError, EngineError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
+        except (OSError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
             notes.append(
                 f"{path.name}: incomplete, so it was not searched for your keys; remove it before you share the run"
             )
@@ -100,18 +97,12 @@ def _clean(path: Path, clean: Callable[[str], str]) -> None:
             raise zipfile.BadZipFile("the log is too large")
         if all(_member_text(log, member) == clean(_member_text(log, member)) for member in members):
             return
-        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            own = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-            with os.fdopen(own, "w+b") as file:
-                with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as cleaned:
-                    for member in members:
-                        cleaned.writestr(member, clean(_member_text(log, member)).encode("utf-8", "surrogatepass"))
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with (
+            disk.replacing(path, mode=0o600) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as cleaned,
+        ):
+            for member in members:
+                cleaned.writestr(member, clean(_member_text(log, member)).encode("utf-8", "surrogatepass"))
 
 
 def _member_text(log: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
@@ -178,7 +169,7 @@ class StepReader:
         if log not in self._open:
             try:
                 self._open[log] = self._stack.enter_context(open_log(self._folder / log))
-            except (OSError, EngineError, zipfile.BadZipFile):
+            except (OSError, zipfile.BadZipFile):
                 self._open[log] = None
         return self._open[log]
 

@@ -8,8 +8,6 @@ when it is typed once more. They are dropped once what they were for is saved. W
 costs the calls made so far.
 """
 
-import os
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -18,18 +16,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import IO
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.models.spending import Question, Reply
 from upskill.core.nouns import digest_of
 from upskill.core.runs.trial_store import default_store_path
-from upskill.core.skills.skill_files import is_spending, open_plain, read_plain
+from upskill.core.skills.skill_files import file_errors, is_spending, read_plain
 from upskill.errors import EngineError
 
 FOLDER = "teacher"
 MOST_BYTES = 500_000_000
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,16 +74,14 @@ class Journal:
         """Keep an answer. It is on the disk when this returns, or there is an error."""
         line = _ANSWERED.dump_json(answered, exclude={"question": {"preview"}}) + b"\n"
         try:
-            with os.fdopen(open_plain(self.path, _APPEND, 0o600), "ab", buffering=0) as file:
-                size = file.tell()
-                if file.write(line) != len(line):
-                    file.truncate(size)
-                    raise EngineError(f"{self.path}: the disk is full", hint="free some space, then resume the run")
-                os.fsync(file.fileno())
+            with disk.for_appending(self.path) as file:
+                whole = disk.append(file, line)
         except OSError as error:
             raise EngineError(
                 f"{self.path}: cannot be written ({error.strerror})", hint="free some space, then resume the run"
             ) from error
+        if not whole:
+            raise EngineError(f"{self.path}: the disk is full", hint="free some space, then resume the run")
         self._known[answered.teacher, answered.digest].append(answered)
 
     def _read(self) -> Iterator[PaidAnswer]:
@@ -95,8 +92,8 @@ class Journal:
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
             # What a kill left of a last line would swallow the next one.
-            with os.fdopen(open_plain(self.path, os.O_RDWR), "r+b") as file:
-                file.truncate(len(whole))
+            with file_errors(self.path, "written"), disk.for_appending(self.path) as file:
+                disk.drop_unterminated(file)
         for number, line in enumerate(whole.splitlines(), 1):
             try:
                 yield _paid(line)
@@ -113,10 +110,6 @@ def _paid(line: bytes) -> PaidAnswer:
     if not is_spending(answer.calls, answer.tokens, answer.cost):
         raise ValueError("its cost is negative")
     return answer
-
-
-if sys.platform != "win32":
-    import fcntl
 
 
 class AnswerCache:
@@ -148,35 +141,33 @@ def answer_cache(purpose: object, *, age_limit: timedelta | None) -> Iterator[An
         cache = AnswerCache(_read(path))
         yield cache
     finally:
-        os.close(lock)
+        lock.close()
         if cache is not None and not (cache.stays and cache.journal.all()):
-            path.unlink(missing_ok=True)
+            disk.remove(path)
 
 
-def _hold(path: Path, age_limit: timedelta) -> int | None:
+def _hold(path: Path, age_limit: timedelta) -> IO[bytes] | None:
     """The file, made where it is not there, for this process alone; `None` where that cannot be had."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _forget_old(path.parent, age_limit)
         # What was asked and answered is in it: for its owner only.
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        file = disk.for_appending(path)
     except OSError:
         return None
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            return None
-    return file
+    with suppress(OSError):
+        if disk.lock(file, wait=False):
+            return file
+    file.close()
+    return None
 
 
 def _forget_old(folder: Path, age_limit: timedelta) -> None:
     oldest = time.time() - age_limit.total_seconds()
-    for path in folder.glob("*.jsonl"):
+    for path in disk.plain_files(folder, "*.jsonl"):
         with suppress(OSError):
             if path.stat().st_mtime < oldest:
-                path.unlink()
+                disk.remove(path)
 
 
 def _read(path: Path) -> Journal:
@@ -184,5 +175,5 @@ def _read(path: Path) -> Journal:
     try:
         return Journal(path)
     except EngineError:
-        os.truncate(path, 0)
+        disk.write(path, b"", mode=0o600)
         return Journal(path)

@@ -1,4 +1,4 @@
-"""The ledger of looks: a file of JSON lines, one per look, which is only ever appended to.
+"""The ledger of looks: JSON lines, only ever appended to, one where a look is opened and one where it is closed.
 
 It lies beside the trial store, or where the setting `ledger` says, e.g. in a repository: lines are independent of each
 other, so that two branches can be merged by keeping the lines of both. Whatever is wrong with it becomes a note.
@@ -6,24 +6,20 @@ other, so that two branches can be merged by keeping the lines of both. Whatever
 
 import json
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import IO
 
 from pydantic import TypeAdapter
 
+from upskill import disk
 from upskill.core.nouns.look import LOOK_FORMAT, Look
 from upskill.core.nouns.text import count, on_one_line, whole_characters
 from upskill.core.runs.trial_store import default_store_path
 from upskill.core.statistics.intervals import FIRST_LEVEL
 from upskill.redaction import redactor_from
-
-if sys.platform != "win32":
-    import fcntl
 
 LEDGER_FILE = "looks.jsonl"
 MOST_LINE_BYTES = 8_000_000
@@ -38,10 +34,8 @@ def default_ledger_path() -> Path:
 class LookLedger:
     """The looks in one file. Neither reading nor appending ever raises: `notes` says what went wrong."""
 
-    def __init__(self, path: Path, *, contradiction: Callable[[Look], str | None] = lambda _: None) -> None:
-        """`contradiction` says what cannot be true of a look; of such a look only its level counts."""
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._contradiction = contradiction
         self._notes: list[str] = []
         self._is_locked = False
 
@@ -51,20 +45,17 @@ class LookLedger:
         return tuple(self._notes)
 
     def read(self) -> tuple[Look, ...]:
-        """Every look, oldest first. Of the looks of one run at one student, which was resumed, the last."""
+        """Every look, oldest first: of the lines of one, in which it was opened and closed, the last counts."""
         looks: dict[tuple[str, str, str], Look] = {}
-        damaged, refused = [], []
+        damaged = []
         try:
-            with self.path.open("rb") as file:
+            with disk.opened(self.path) as file:
                 number = 0
                 while line := file.readline(MOST_LINE_BYTES + 1):
                     number += 1
-                    if (look := _look(line)) is not None and (wrong := self._contradiction(look)) is not None:
-                        refused.append(f"line {number} contradicts itself, so only its level counts: {wrong}")
-                        look = _without_claim(look)
-                    if look is not None:
+                    if (look := _look(line)) is not None:
                         known = looks.get(_place(look))
-                        looks[_place(look)] = look if known is None or look.at >= known.at else known
+                        looks[_place(look)] = look if known is None or _is_later(look, known) else known
                     elif line.strip():
                         damaged.append(number)
                     while line and not line.endswith(b"\n"):  # the rest of a line that is too long
@@ -73,10 +64,6 @@ class LookLedger:
             return ()
         except OSError as error:
             self._note(f"cannot be read ({error.strerror}); earlier looks are not counted")
-        for note in refused[:3]:
-            self._note(note)
-        if len(refused) > 3:
-            self._note(f"{len(refused) - 3} more contradict themselves")
         if damaged:
             shown = ", ".join(map(str, damaged[:3])) + (" …" if len(damaged) > 3 else "")
             lines = count(len(damaged), "line")
@@ -85,14 +72,14 @@ class LookLedger:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes from concluding at the same time: looks count in the order in which they end."""
+        """Keep other processes from opening a look meanwhile: looks count in the order in which they are opened."""
         with ExitStack() as opened:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                _lock(opened.enter_context(self.path.open("ab")))
+                disk.lock(opened.enter_context(disk.for_appending(self.path, mode=0o666)))
                 self._is_locked = True
             except OSError as error:
-                self._note(f"cannot be locked ({error.strerror}); a look that ends at the same time may not count")
+                self._note(f"cannot be locked ({error.strerror}); a look that is opened at the same time may not count")
             try:
                 yield
             finally:
@@ -107,18 +94,15 @@ class LookLedger:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+b", buffering=0) as file:
+            with disk.for_appending(self.path, mode=0o666) as file:
                 if not self._is_locked:
-                    _lock(file)
-                size = file.seek(0, os.SEEK_END)
-                if size:
-                    file.seek(size - 1)
+                    disk.lock(file)
+                if file.seek(0, os.SEEK_END):
+                    file.seek(-1, os.SEEK_END)
                     if file.read(1) != b"\n":  # what a kill or an editor left of a last line would swallow this one
                         line = b"\n" + line
-                if file.write(line) != len(line):
-                    file.truncate(size)
+                if not disk.append(file, line):
                     self._note("the disk is full; this look was not saved and will not count")
-                os.fsync(file.fileno())
         except OSError as error:
             self._note(f"cannot be written ({error.strerror}); this look was not saved and will not count")
 
@@ -126,18 +110,6 @@ class LookLedger:
         note = on_one_line(f"ledger {self.path}: {text}")
         if note not in self._notes:
             self._notes.append(note)
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Wait until no other process has this file locked; it is unlocked when it is closed."""
-    if sys.platform != "win32":
-        fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def _without_claim(look: Look) -> Look:
-    """A look that says nothing and spends its level: whoever damages a line must not get it back."""
-    level = look.level if 0 < look.level < FIRST_LEVEL else FIRST_LEVEL
-    return replace(look, verdict="invalid", claim=None, end="withdrawn", lost=1, level=level)
 
 
 def _look(line: bytes) -> Look | None:
@@ -149,9 +121,17 @@ def _look(line: bytes) -> Look | None:
         is_dated = datetime.fromisoformat(look.at).tzinfo is not None
     except ValueError:
         return None
-    return look if is_dated and look.format == LOOK_FORMAT else None
+    if not is_dated or look.format != LOOK_FORMAT:
+        return None
+    # Whoever writes a line of no level, or of one that nobody may have, spends the first.
+    return look if 0 < look.level <= FIRST_LEVEL else replace(look, level=FIRST_LEVEL)
+
+
+def _is_later(look: Look, known: Look) -> bool:
+    """Whether a line of the same look replaces another, in whatever order branches were merged: it was closed later."""
+    return (look.ended_at or "") >= (known.ended_at or "")
 
 
 def _place(look: Look) -> tuple[str, str, str]:
-    """A run folder has a name of its own, wherever it lies, and its students have."""
-    return look.run.rpartition("/")[2], look.student, look.asked
+    """What names a look: the run folder in which it was opened, and the student."""
+    return look.id, look.student, look.asked

@@ -17,6 +17,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from upskill import disk
 from upskill.core.nouns.plan import Again
 from upskill.core.nouns.skill import RECORD_FILES, TEACHING_FILE
 from upskill.core.nouns.text import on_one_line, visible
@@ -71,8 +72,18 @@ def is_own_run(folder: Path) -> bool:
     record = _record(folder)
     if run_digest(folder, record) in trusted_digests(os.environ):
         return True
+    return is_sealed(folder, record)
+
+
+def is_sealed(folder: Path, record: Mapping[str, Any]) -> bool:
+    """Whether the user's key made the seal in a record, here and with this content."""
     key, seal = _key(make=False), record.get("seal")
-    return key is not None and isinstance(seal, str) and hmac.compare_digest(seal, _seal(folder, record, key))
+    return (
+        key is not None
+        and isinstance(seal, str)
+        and seal.isascii()
+        and hmac.compare_digest(seal, _seal(folder, record, key))
+    )
 
 
 def run_digest(folder: Path, record: Mapping[str, Any] | None = None) -> str:
@@ -207,7 +218,8 @@ def record_file(folder: Path) -> str:
     """The name of the record of a run. Raises `UsageError` where there is none."""
     found = next((name for name in RECORD_FILES if (folder / name).is_file()), None)
     if found is None:
-        raise UsageError(f"{folder}: is not a run folder", hint="list the runs with `upskill runs`")
+        why = "is not a run folder" if os.path.lexists(folder) else "no such folder"
+        raise UsageError(f"{folder}: {why}", hint="list the runs with `upskill runs`")
     return found
 
 
@@ -245,29 +257,16 @@ def _key(*, make: bool) -> bytes | None:
     path = user_settings_folder() / KEY_FILE
     try:
         if make and not path.exists():
-            _make_key(path)
-        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # another process was faster
+                disk.write_new(path, secrets.token_hex(_KEY_BYTES), mode=0o600)
+        with disk.opened(path) as file:
             found, text = os.fstat(file.fileno()), file.read(3 * _KEY_BYTES)
         key = bytes.fromhex(text.decode("ascii"))
     except (OSError, ValueError):
         return None
     private = os.name != "posix" or not found.st_mode & 0o077
     return key if private and is_own(found.st_uid) and len(key) == _KEY_BYTES else None
-
-
-def _make_key(path: Path) -> None:
-    """Make a key that only the user can read, unless another process was faster."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(_KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 # Settings

@@ -68,9 +68,8 @@ def read_record(path: Path, adapter: TypeAdapter[R], *, wanted: str, missing: st
     try:
         record = adapter.validate_json(read_plain(path))
     except FileNotFoundError:
-        raise UsageError(
-            f"{path.parent}: {missing} (it has no {path.name})", hint="list the runs with `upskill runs`"
-        ) from None
+        why = f"{missing} (it has no {path.name})" if os.path.lexists(path.parent) else "no such folder"
+        raise UsageError(f"{path.parent}: {why}", hint="list the runs with `upskill runs`") from None
     except ValidationError as error:
         raise EngineError(on_one_line(f"{path}: cannot be read as {wanted}: {first_problem(error)}")) from None
     if record.format != wanted:
@@ -134,9 +133,7 @@ class RunRecord:
     other_sources: tuple[str, ...] = ()
     """The folders of `--among`, relative to the run folder."""
     repeats: int
-    """Repeats per case; in a sequential design, the maximum."""
-    turn_cap: int | None = None
-    """Maximum pairs per model, if the last repeat does not cover all cases."""
+    """Repeats per case; the maximum, in a design that may stop."""
     design: Design
     min_lift: float | None
     """The value of `--min-lift`."""
@@ -154,7 +151,7 @@ class RunRecord:
     judge: str | None = None
     """The judge."""
     looks: dict[str, LookTerms] = field(default_factory=dict)
-    """For each model, the threshold after earlier looks at these cases, and the earlier pairs that count."""
+    """For each model, how strictly its look is tested after earlier ones, and which look it is."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
     """Every setting with its value and origin. Keys are not settings."""
     notes: tuple[str, ...] = ()
@@ -177,21 +174,14 @@ def named_run(run: str) -> str:
 
 def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
-    if (folder / TEACHING_FILE).is_file() and not (folder / RUN_FILE).exists():
-        raise UsageError(
-            f"{folder}: is a run of `generate`, not of `eval`",
-            hint=f"resume it: upskill generate --resume {quote(str(folder))}",
-        )
-    if (folder / TRIGGER_FILE).is_file() and not (folder / RUN_FILE).exists():
-        raise UsageError(
-            f"{folder}: is a run of `trigger`, not of `eval`",
-            hint="its result is in trigger.json; the same command again takes finished answers from the cache",
-        )
-    if (folder / SLIM_FILE).is_file() and not (folder / RUN_FILE).exists():
-        raise UsageError(
-            f"{folder}: is a run of `slim`, not of `eval`",
-            hint="its result is in slim.json and slim.html; the same command again resumes it",
-        )
+    again = "the same command again"
+    for name, command, hint in (
+        (TEACHING_FILE, "generate", f"resume it: upskill generate --resume {quote(str(folder))}"),
+        (TRIGGER_FILE, "trigger", f"its result is in trigger.json; {again} takes finished answers from the cache"),
+        (SLIM_FILE, "slim", f"its result is in slim.json and slim.html; {again} resumes it"),
+    ):
+        if (folder / name).is_file() and not (folder / RUN_FILE).exists():
+            raise UsageError(f"{folder}: is a run of `{command}`, not of `eval`", hint=hint)
     record = read_record(
         folder / RUN_FILE,
         RUN_RECORD,
@@ -205,8 +195,8 @@ def read_run(folder: Path) -> RunRecord:
 
 def _require_sound(record: RunRecord, path: Path) -> None:
     """Raise where a record contradicts itself, or plans more than any run does."""
-    turns = max(record.repeats * max(1, len(record.cases)), record.turn_cap or 1)
-    if record.repeats < 1 or (record.turn_cap or 1) < 1 or turns > MOST_TURNS:
+    turns = record.repeats * max(1, len(record.cases))
+    if record.repeats < 1 or turns > MOST_TURNS:
         raise EngineError(f"{path}: asks for {turns:,} pairs, which is more than any run")
     for names in ([case.id for case in record.cases], [student.name for student in record.students]):
         if len(set(names)) < len(names):

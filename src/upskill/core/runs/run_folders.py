@@ -8,27 +8,22 @@ which of them are being written, and how they are made and removed.
 import os
 import re
 import secrets
-import shutil
 import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.nouns.skill import RECORD_FILES, RUN_FILE, TEACHING_FILE
 from upskill.core.runs.own_runs import seal_of
 from upskill.core.runs.records import HELD_OUT, JOURNAL_FILE, RUN_RECORD, TRIALS_FILE, RunRecord, keep_text, record_text
 from upskill.core.runs.trial_log import TrialLog
-from upskill.core.skills.skill_files import not_plain
+from upskill.core.skills.skill_files import file_errors, not_plain
 from upskill.errors import EngineError, UsageError
-
-if sys.platform != "win32":
-    import fcntl
-
 
 QUIET_SECONDS = 3600.0
 """A run that says of itself that it is running, and that nobody holds, is taken for killed after so long."""
@@ -56,7 +51,7 @@ class RunFolder:
 
     def clear_engine_data(self) -> None:
         """Remove what the engine of a killed run left: it is never read again, whoever made it."""
-        shutil.rmtree(self.engine_data, ignore_errors=True)
+        disk.remove_folder(self.engine_data)
 
     @property
     def trials(self) -> TrialLog:
@@ -66,18 +61,15 @@ class RunFolder:
     def set_space_aside(self) -> None:
         """Hold a little space, so that a run on a disk that fills up can still write how it ended."""
         try:
-            self._reserve.unlink(missing_ok=True)  # what lies there may lead elsewhere
-            with self._reserve.open("xb") as file:
-                file.write(b"\0" * RESERVED_BYTES)
+            disk.write(self._reserve, b"\0" * RESERVED_BYTES)
         except OSError as error:
-            self._reserve.unlink(missing_ok=True)
             raise EngineError(
                 f"{self.path}: there is no space for a run ({error.strerror})", hint="free some space first"
             ) from None
 
     def release_space(self) -> None:
         """Give it back, before the last words are written."""
-        self._reserve.unlink(missing_ok=True)
+        disk.remove(self._reserve)
 
     @property
     def _reserve(self) -> Path:
@@ -113,7 +105,7 @@ def new_folder(runs_dir: Path, about: str) -> Path:
         runs_dir.mkdir(parents=True, exist_ok=True)
         ignore = runs_dir / ".gitignore"
         if not ignore.exists():
-            write_atomically(ignore, "# Runs hold prompts and answers; keep them out of version control.\n*\n")
+            disk.write(ignore, "# Runs hold prompts and answers; keep them out of version control.\n*\n")
         stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
         while True:
             folder = runs_dir / f"{stamp}-{name}-{secrets.token_hex(3)}"
@@ -153,18 +145,19 @@ def require_plain_folder(folder: Path) -> None:
 
     What is written through a link changes a file somewhere else. A log with a second name is such a file, too.
     """
-    for where, folders, names in os.walk(folder):
-        place = Path(where)
-        for name in (*folders, *names):
-            try:
-                found = (place / name).lstat()
-            except FileNotFoundError:
-                continue  # another process is at work there, and is refused for that
-            plain = stat.S_ISREG(found.st_mode) and (found.st_nlink == 1 or not name.endswith(_APPENDED))
-            if not plain and not stat.S_ISDIR(found.st_mode):
-                raise not_plain(place / name)
-        if ENGINE_FOLDER in folders and (place / RUN_FILE).exists():
-            folders.remove(ENGINE_FOLDER)  # a killed run leaves sockets and links of students there
+    with file_errors(folder):
+        entries = disk.listed(folder)
+    for path in entries:
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue  # another process is at work there, and is refused for that
+        if stat.S_ISDIR(found.st_mode):
+            # A killed run leaves sockets and links of students in the engine's.
+            if path.name != ENGINE_FOLDER or not (folder / RUN_FILE).exists():
+                require_plain_folder(path)
+        elif not stat.S_ISREG(found.st_mode) or (found.st_nlink > 1 and path.name.endswith(_APPENDED)):
+            raise not_plain(path)
 
 
 @contextmanager
@@ -173,7 +166,7 @@ def only_one_in(folder: Path) -> Iterator[None]:
 
     Two that go on with the same run would buy everything twice.
     """
-    file = os.open(folder, os.O_RDONLY) if sys.platform != "win32" else None
+    file = disk.folder_descriptor(disk.named(folder)) if sys.platform != "win32" else None
     try:
         if file is not None and not _lock(file):
             raise UsageError(
@@ -188,19 +181,17 @@ def only_one_in(folder: Path) -> Iterator[None]:
 def _lock(file: int) -> bool:
     for pause in (0.02, 0.1, 0.0):
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(pause)  # `is_held` of another process holds it for a moment
+            if disk.lock(file, wait=False):
+                return True
         except OSError:  # a file system without locks
             return True
-        else:
-            return True
+        time.sleep(pause)  # `is_held` of another process holds it for a moment
     return False
 
 
 def is_at_work(folder: Path) -> bool:
     """Whether somebody may still be writing there."""
-    logs = [folder / TRIALS_FILE, *folder.glob(f"trials/*/{TRIALS_FILE}")]
+    logs = [folder / TRIALS_FILE, *(inner / TRIALS_FILE for inner in disk.folders(folder / "trials"))]
     files = [*logs, *(folder / name for name in (*RECORD_FILES, JOURNAL_FILE))]
     return any(map(is_held, (folder, *logs))) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
 
@@ -217,27 +208,24 @@ def is_held(path: Path) -> bool:
     if sys.platform == "win32":
         return False
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        file = disk.folder_descriptor(path) if path.is_dir() else disk.descriptor(path)
     except OSError:
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return not disk.lock(file, wait=False)
     except OSError:
         return True
     finally:
         os.close(file)
-    return False
 
 
 def size_of(folder: Path) -> int:
     """Bytes of all files below a folder; links are not followed."""
     total = 0
-    for where, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += Path(where, name).lstat().st_size
-            except OSError:
-                continue
+    with suppress(OSError):
+        for path in disk.below(folder):
+            with suppress(OSError):
+                total += path.lstat().st_size
     return total
 
 
@@ -248,8 +236,10 @@ def remove(folder: Path) -> None:
         raise EngineError(f"{folder}: is not a run folder and was not removed")
     hidden = folder.with_name(f".removing-{folder.name}")
     try:
-        folder.rename(hidden)
-        (hidden / marker).unlink()
-        shutil.rmtree(hidden)
+        disk.move(folder, hidden)
+        disk.remove(hidden / marker)
     except OSError as error:
         raise EngineError(f"{folder}: cannot be removed ({error.strerror})") from None
+    disk.remove_folder(hidden)
+    if hidden.exists():
+        raise EngineError(f"{folder}: cannot be removed completely; what is left is in {hidden}")

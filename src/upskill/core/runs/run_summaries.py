@@ -4,16 +4,18 @@
 """
 
 import json
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from upskill.core.nouns.evaluation import PastResult, PastRun, shown_interval
+from upskill import disk
+from upskill.core.nouns.evaluation import PastResult, PastRun
 from upskill.core.nouns.harness import DEFAULT_HARNESS
 from upskill.core.nouns.lift import Interval
 from upskill.core.nouns.skill import (
+    EVIDENCE_FILE,
+    EVIDENCE_FORMAT,
     META_FILE,
     META_FORMAT,
     RECORD_FILES,
@@ -86,6 +88,37 @@ def _measured(entry: Mapping[str, Any]) -> PastResult:
     against = _text(entry.get("against")) or "baseline"
     rates = {"rate": entry.get("pass_rate"), "rate_against": entry.get("pass_rate_against")}
     return _result({**entry, "verdict": entry.get("status"), "lifts": [{**entry, **rates, "against": against}]})
+
+
+def evidence_beside(skill: Path) -> PastRun | None:
+    """What `evidence.json` says was measured, as a run that is elsewhere; `None` where it says nothing.
+
+    Its author may have invented it: `upskill verify` says what holds. Never raises for what is in the file.
+    """
+    try:
+        evidence = _object(json.loads(read_plain(skill / EVIDENCE_FILE)))
+    except (OSError, UpskillError, ValueError, RecursionError):
+        return None
+    entries = [_object(entry) for entry in _list(evidence.get("results"))]
+    if evidence.get("format") != EVIDENCE_FORMAT or not entries:
+        return None
+    return PastRun(
+        folder="",
+        status="evidence",
+        digest=_text(_object(evidence.get("skill")).get("digest")),
+        started_at=max(_text(entry.get("finished_at")) or "" for entry in entries),
+        results=tuple(_attested(_object(entry.get("report"))) for entry in entries),
+    )
+
+
+def _attested(report: Mapping[str, Any]) -> PastResult:
+    """One report of `evidence.json`, where the student is an object and an interval has names for its ends."""
+    lifts = [_object(lift) for lift in _list(report.get("lifts"))[:1]]
+    ends = [_object(lift.get("interval")) for lift in lifts]
+    lifts = [{**lift, "interval": [end.get("low"), end.get("high")]} for lift, end in zip(lifts, ends, strict=True)]
+    harness = (_text(report.get("harness")) or "").partition("/")[0]
+    student = _object(report.get("student"))
+    return _result({**report, "model": student.get("name"), "harness": harness, "lifts": lifts})
 
 
 def _evaluated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
@@ -175,10 +208,6 @@ def _result(student: Mapping[str, Any]) -> PastResult:
     arm, against = _text(lift.get("arm")), _text(lift.get("against"))
     if arm is None:
         arm = next((name for name in arms if name not in ("baseline", "previous")), None)
-    wide, narrow = _interval(lift.get("cases_like_these")), _interval(lift.get("these_cases"))
-    shown = wide
-    if narrow is not None:
-        shown = shown_interval(claim=_text(student.get("claim")), these_cases=narrow, cases_like_these=wide)
     pairs = lift.get("pairs")
     return PastResult(
         model=_text(student.get("model")) or "?",
@@ -190,8 +219,8 @@ def _result(student: Mapping[str, Any]) -> PastResult:
         arm=arm,
         after=_number(lift.get("rate", _object(arms.get(arm or "")).get("pass_rate"))),
         lift=_number(lift.get("mean")),
-        interval=shown,
-        narrow=shown is not None and shown is narrow,
+        interval=_interval(lift.get("interval")),
+        about=_text(lift.get("about")),
         pairs=pairs if isinstance(pairs, int) else None,
         spent=_number(student.get("spent")),
         confidence=_number(lift.get("confidence")) or USUAL_CONFIDENCE,
@@ -230,15 +259,12 @@ def _interval(value: object) -> Interval | None:
 def runs_in(runs_dir: Path, *, marked_by: tuple[str, ...] = (RUN_FILE,)) -> Iterator[Path]:
     """Run folders, newest first: those in which a file of such a name lies."""
     try:
-        with os.scandir(runs_dir) as children:
-            names = sorted((child.name for child in children if child.is_dir()), reverse=True)
-    except (FileNotFoundError, NotADirectoryError):
-        return
+        folders = disk.folders(runs_dir)
     except OSError as error:
         raise EngineError(f"{runs_dir}: cannot be listed ({error.strerror})") from None
-    for name in names:
-        if any((runs_dir / name / marker).exists() for marker in marked_by):
-            yield runs_dir / name
+    for folder in reversed(folders):
+        if any((folder / marker).exists() for marker in marked_by):
+            yield folder
 
 
 def names_of(model: str) -> frozenset[str]:

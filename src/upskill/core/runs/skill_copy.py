@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from upskill import disk
 from upskill.core.nouns.skill import SKILL_FILE, Skill
 from upskill.core.nouns.text import estimated_tokens, readable_text
 from upskill.core.runs.records import keep_text, record_text
@@ -87,8 +88,7 @@ def skill_text(folder: Path, skill: Skill) -> SkillText:
 
 def _text(source: Path) -> str | None:
     try:
-        with source.open("rb") as file:
-            return readable_text(file.read(MOST_FILE_BYTES + 1))
+        return readable_text(disk.beginning(source, MOST_FILE_BYTES + 1))
     except OSError:
         return None
 

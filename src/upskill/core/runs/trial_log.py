@@ -10,7 +10,6 @@ import errno
 import gc
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,15 +20,13 @@ from typing import Self
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from upskill import disk
 from upskill.core.nouns import Files, Trial
 from upskill.core.nouns.skill import files_as_json
-from upskill.core.skills.skill_files import is_spending, open_plain, read_lines
+from upskill.core.skills.skill_files import file_errors, is_spending
 from upskill.errors import EngineError
 
-if sys.platform != "win32":
-    import fcntl
-
-
+MOST_LINE_BYTES = 100_000_000
 _TRIAL = TypeAdapter(Trial)
 _FILES_KEY = b'"files":{'
 """Inside a text the quotes would be escaped, so this is found only where the key is."""
@@ -125,8 +122,13 @@ class TrialLog:
 
         An unterminated last line is what a kill leaves behind and is dropped; damage anywhere else raises.
         """
-        with suppress(FileNotFoundError):
-            for number, line in enumerate(read_lines(self.path), 1):
+        with suppress(FileNotFoundError), file_errors(self.path), disk.opened(self.path) as file:
+            for number, line in enumerate(iter(lambda: file.readline(MOST_LINE_BYTES + 1), b""), 1):
+                if len(line) > MOST_LINE_BYTES:
+                    raise EngineError(
+                        f"{self.path}: line {number} is larger than {MOST_LINE_BYTES // 1_000_000} MB",
+                        hint="this line was not written by a run",
+                    )
                 if not line.endswith(b"\n"):
                     return
                 try:
@@ -157,10 +159,12 @@ class TrialWriter:
         self._path = path
         self._bring_to_disk = sync
         try:
-            self._file = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            hold(self._file)
-            _drop_unterminated(self._file)
-        except OSError as error:
+            with file_errors(path, "opened"):
+                self._file = disk.for_appending(path)
+                with suppress(OSError):  # a file system without locks: then only the quiet hour speaks for the run
+                    disk.lock(self._file, wait=False, shared=True)
+                disk.drop_unterminated(self._file)
+        except FileNotFoundError as error:
             raise EngineError(f"{path}: cannot be opened ({error.strerror})") from error
         self._written = threading.Event()
         self._closed = False
@@ -176,13 +180,11 @@ class TrialWriter:
         self._require_synced()
         # A server can send a lone surrogate, which has no UTF-8: it becomes a question mark.
         line = trial_json(trial, lossy=True) + b"\n"
-        before = os.fstat(self._file).st_size
         try:
-            written = os.write(self._file, line)
+            whole = disk.append(self._file, line, sync=False)
         except OSError as error:
             raise EngineError(f"{self._path}: cannot be written ({error.strerror})", hint=_FULL_DISK_HINT) from error
-        if written != len(line):
-            os.ftruncate(self._file, before)
+        if not whole:
             raise EngineError(f"{self._path}: the disk is full", hint=_FULL_DISK_HINT)
         self._written.set()
 
@@ -193,7 +195,7 @@ class TrialWriter:
             # Looked at before the sync: what was written before closing is then certainly in it.
             closing = self._closed
             try:
-                self._bring_to_disk(self._file)
+                self._bring_to_disk(self._file.fileno())
             except OSError as error:
                 if error.errno not in _CANNOT_SYNC:
                     self._sync_error = error
@@ -215,7 +217,7 @@ class TrialWriter:
         self._closed = True
         self._written.set()
         self._syncer.join()
-        os.close(self._file)
+        self._file.close()
         self._require_synced()
 
     def __enter__(self) -> Self:
@@ -223,26 +225,3 @@ class TrialWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _drop_unterminated(file: int) -> None:
-    """What a kill left of a last line would swallow the next one: cut the file after its last whole line."""
-    end = os.fstat(file).st_size
-    keep = end
-    while keep > 0:
-        start = max(0, keep - 65_536)
-        os.lseek(file, start, os.SEEK_SET)
-        newline = os.read(file, keep - start).rfind(b"\n")
-        if newline >= 0:
-            keep = start + newline + 1
-            break
-        keep = start
-    if keep < end:
-        os.ftruncate(file, keep)
-
-
-def hold(file: int) -> None:
-    """Mark an open log as being written to, until it is closed or the process ends, however it ends."""
-    if sys.platform != "win32":
-        with suppress(OSError):  # a file system without locks: then only the quiet hour speaks for the run
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -16,8 +16,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import IO, Self, TypeVar
 
+from upskill import disk
 from upskill.core.nouns import Scored, Trial, digest_of
 from upskill.core.nouns.text import on_one_line
 from upskill.core.runs.sqlite_file import (
@@ -40,8 +41,11 @@ if sys.platform != "win32":
     import fcntl
 
 
-AGE_LIMIT = timedelta(days=7)
-MOST_BYTES = 1_000_000_000
+KEPT = timedelta(days=90)
+"""How long answers are kept. For how long one may be used in a new evaluation, whoever asks decides."""
+LOSSES_KEPT = timedelta(days=7)
+"""How long lost answers are counted against a trial that is asked for again."""
+MOST_BYTES = 5_000_000_000
 _CENTURY = timedelta(days=36_500)
 ONE_TIME = timedelta(hours=1)
 """Answers so close to each other came from one model, also where the server does not say which it serves."""
@@ -91,7 +95,7 @@ class SqliteStore:
         self,
         path: Path,
         *,
-        age_limit: timedelta = AGE_LIMIT,
+        age_limit: timedelta = KEPT,
         most_bytes: int = MOST_BYTES,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -132,6 +136,13 @@ class SqliteStore:
         wanted = trial_id, _hidden(fingerprint), after, before
         with self._lock:
             return None if self._damaged else self._try(lambda file: _find(file, *wanted), patience=BUSY_SECONDS)
+
+    def named_like(self, prefix: str) -> tuple[Trial, ...]:
+        """The cached answers whose identity begins so."""
+        self._require_open()
+        with self._lock:
+            rows = None if self._damaged else self._try(lambda file: _like(file, prefix), patience=BUSY_SECONDS)
+        return rows or ()
 
     def keep(self, trial: Trial, *, fingerprint: str | None, stays: timedelta | None = None) -> None:
         """Cache a scored answer; for an errored one, only count its lost answers. Commits, unless the file is held.
@@ -215,9 +226,8 @@ class SqliteStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             for _ in range(3):
                 # Answers may not be for everyone; SQLite gives the files beside it the same mode.
-                file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-                self._file_number = os.fstat(file).st_ino
-                os.close(file)
+                with disk.for_appending(disk.named(self.path)) as file:
+                    self._file_number = os.fstat(file.fileno()).st_ino
                 match prepare(self.path):
                     case "ours":
                         return connect(self.path)
@@ -240,10 +250,10 @@ class SqliteStore:
         try:
             if self.path.stat().st_ino != self._file_number:
                 return  # another process was faster, and this is already the new one
-            self.path.rename(self.path.with_name(aside))
+            disk.move(self.path, self.path.with_name(aside))
             for end in ("-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
-                    self.path.with_name(self.path.name + end).rename(self.path.with_name(aside + end))
+                    disk.move(self.path.with_name(self.path.name + end), self.path.with_name(aside + end))
         except FileNotFoundError:
             return
         except OSError as error:
@@ -271,7 +281,8 @@ class SqliteStore:
                 for trial, fingerprint, now, stays in self._waiting:
                     ends = microseconds(now + self.age_limit)
                     if trial.lost_answers:
-                        file.execute(_LOSE, (trial.id, fingerprint or "", trial.lost_answers, ends))
+                        until = microseconds(now + min(LOSSES_KEPT, self.age_limit))
+                        file.execute(_LOSE, (trial.id, fingerprint or "", trial.lost_answers, until))
                     if not isinstance(trial.outcome, Scored):
                         continue
                     row = row_of(trial, fingerprint=fingerprint, stored_at=microseconds(now))
@@ -317,6 +328,11 @@ def _find(
     """The sound trial of this identity and fingerprint that was stored between two moments."""
     row = file.execute(_FIND, (trial_id, fingerprint, after, before)).fetchone()
     return None if row is None else trial_of(row)
+
+
+def _like(file: sqlite3.Connection, prefix: str) -> tuple[Trial, ...]:
+    rows = file.execute(f"SELECT {COLUMNS} FROM trials WHERE id >= ? AND id < ?", (prefix, f"{prefix}~")).fetchall()
+    return tuple(stored.trial for stored in map(trial_of, rows) if stored is not None)
 
 
 def _lost(file: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> int:
@@ -369,7 +385,7 @@ class Reservations:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: int | None = None
+        self._file: IO[bytes] | None = None
 
     def take(self, trial: str) -> bool:
         """Reserve a trial; false where another process is buying it. Where nothing can be locked, all is free."""
@@ -377,7 +393,7 @@ class Reservations:
             return True
         try:
             if self._file is None:
-                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+                self._file = disk.for_appending(self._path)
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(trial))
         except (BlockingIOError, PermissionError):
             return self._file is None
@@ -393,7 +409,7 @@ class Reservations:
     def close(self) -> None:
         """Let go of everything."""
         if self._file is not None:
-            os.close(self._file)
+            self._file.close()
             self._file = None
 
 

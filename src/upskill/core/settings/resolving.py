@@ -29,7 +29,7 @@ from upskill.core.settings.values import (
     known_name,
     value_from_text,
 )
-from upskill.errors import SettingsError
+from upskill.errors import EXIT_USAGE, SettingsError
 
 _PLACED = {"runs_dir": f"set {PREFIX}RUNS_DIR=", "skills_dir": "type -o "}
 """How a person names a folder to write to."""
@@ -105,7 +105,11 @@ def resolve_settings(
         where = called.get(name, "--" + name.replace("_", "-"))
         known_name(name, where=where)
         if flag is not None and flag not in ((), ""):
-            values[name], origins[name] = checked_value(name, flag, where=where), where
+            try:
+                values[name], origins[name] = checked_value(name, flag, where=where), where
+            except SettingsError as error:
+                error.exit_code = EXIT_USAGE  # it was typed
+                raise
             del untyped[name]
     mine = own_settings(user_folder)
     demands: dict[str, Demand] = {}

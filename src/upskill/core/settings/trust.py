@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.settings.values import (
     PROJECT_FILE,
     TRUST_VARIABLE,
@@ -80,7 +81,7 @@ def read_settings_file(path: Path) -> SettingsFile | None:
     if not path.is_file():
         return None
     try:
-        with path.open("rb") as file:
+        with disk.opened(disk.named(path)) as file:
             content = file.read(MOST_BYTES + 1)
             foreign = _foreign(os.fstat(file.fileno()), path.lstat(), path.resolve())
     except OSError as error:
@@ -103,6 +104,16 @@ def project_file(folder: Path, *, home: Path | None = None) -> SettingsFile | No
         if shared is not None and "upskill" in _table(shared.table().get("tool")):
             return shared
     return None
+
+
+def unread_above(folder: Path) -> str:
+    """What to do, before other advice, where the user's settings file lies above what is searched; else empty."""
+    for parent in folder.parents[len(_searched(folder, _home())) - 1 :]:
+        with suppress(OSError):
+            if is_own(os.lstat(parent / PROJECT_FILE).st_uid):
+                near = os.path.relpath(parent, folder)
+                return f"{near}/{PROJECT_FILE} is not read, as no repository holds both folders: cd {quote(near)}; or "
+    return ""
 
 
 def _searched(folder: Path, home: Path | None) -> list[Path]:
@@ -309,9 +320,9 @@ def trusted_files(user_folder: Path) -> list[dict[str, str]]:
     """The files that `upskill trust` was told of: `path`, `sha256` and `at`. Raises if the list is not the user's."""
     path = user_folder / TRUSTED_FILES
     try:
-        with path.open("rb") as file:
+        with disk.opened(disk.named(path)) as file:
             found = os.fstat(file.fileno())
-            value: Any = json.load(file)
+            value: Any = json.loads(file.read(MOST_BYTES))
         if not is_own(found.st_uid) or (os.name == "posix" and found.st_mode & 0o022):
             raise SettingsError(
                 f"{path}: other users can write it, so nothing in it is trusted", hint="delete it and trust again"
@@ -351,6 +362,6 @@ def _write(user_folder: Path, files: Sequence[Mapping[str, str]]) -> None:
     path = user_folder / TRUSTED_FILES
     try:
         user_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(path, json.dumps({"schema": SCHEMA, "files": list(files)}, indent=2), mode=0o600)
+        disk.write(path, json.dumps({"schema": SCHEMA, "files": list(files)}, indent=2), mode=0o600)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written ({error.strerror})") from None

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from upskill import disk
 from upskill.core.nouns.skill import CASE_FILES, NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS, SKILL_FILE
 from upskill.core.nouns.text import on_one_line
 from upskill.errors import EngineError, UsageError
@@ -177,15 +178,14 @@ def _write(root: Path, entries: Sequence[_Entry], folder: Path, shown: str) -> N
                 if one.is_link:
                     if len(data) > _MOST_LINK_BYTES or b"\0" in data:
                         raise UsageError(f"{shown}: {on_one_line(str(one.path))} is a link to no possible path")
-                    target.symlink_to(os.fsdecode(data))
+                    disk.link(target, os.fsdecode(data))
                     continue
                 if data.startswith(_LFS):
                     raise UsageError(
                         f"{shown}: the content of {on_one_line(str(one.path))} is in Git LFS, not in the repository",
                         hint="compare with a folder: --compare previous:PATH",
                     )
-                with target.open("xb") as file:
-                    file.write(data)
+                disk.write_new(target, data)
                 target.chmod(0o755 if one.mode == "100755" else 0o644)
 
 

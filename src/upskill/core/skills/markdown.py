@@ -279,7 +279,8 @@ def parse_skill_text(text: str) -> SkillParts:
             loaded = _load(mended)
         except ValueError:
             raise error from None
-        notes = ("the frontmatter is not valid YAML; values with a colon were read as if quoted",)
+        key = next(found["key"] for found in _UNQUOTED.finditer(head) if _quote_value(found) != found[0])
+        notes = (f"the frontmatter is not valid YAML: put the value of `{key}` in double quotes; it was read so",)
     if not isinstance(loaded, dict):
         raise ValueError("the frontmatter of SKILL.md is not a list of `key: value` lines")
     return SkillParts(loaded, body, notes)

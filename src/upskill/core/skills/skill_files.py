@@ -10,11 +10,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.nouns import SkillFile
 from upskill.core.nouns.skill import (
     CARD_FILE,
@@ -31,56 +31,31 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 MOST_RECORD_BYTES = 50_000_000
-MOST_LINE_BYTES = 100_000_000
 
 
-def open_plain(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, folder: int | None = None) -> int:
-    """Open an ordinary file. Raises `FileNotFoundError` where there is none, `EngineError` for anything else.
-
-    `folder` is its folder, where that was opened before.
-    """
-    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+@contextmanager
+def file_errors(path: Path, doing: str = "read") -> Iterator[None]:
+    """Raise what goes wrong with a file as `EngineError`, in words; that it is not there stays `FileNotFoundError`."""
     try:
-        file = os.open(path if folder is None else path.name, flags, mode, dir_fd=folder)
+        yield
     except FileNotFoundError:
         raise
-    except NotADirectoryError:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+    except disk.NotPlain as error:
+        raise not_plain(path, error.why) from None
     except OSError as error:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise not_plain(path) from None
-        what = "opened" if flags & (os.O_WRONLY | os.O_RDWR) else "read"
-        raise EngineError(f"{path}: cannot be {what} ({error.strerror})") from error
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise not_plain(path)
-    return file
+        raise EngineError(f"{path}: cannot be {doing} ({error.strerror})") from error
+
+
+def open_plain(path: Path) -> int:
+    """The descriptor of an ordinary file. Raises as `file_errors` does."""
+    with file_errors(path):
+        return disk.descriptor(path)
 
 
 def read_plain(path: Path, *, most: int = MOST_RECORD_BYTES, folder: int | None = None) -> bytes:
-    """The bytes of an ordinary file. Raises as `open_plain` does, and `EngineError` where there are too many."""
-    with os.fdopen(open_plain(path, folder=folder), "rb") as file:
-        try:
-            data = file.read(most + 1)
-        except OSError as error:
-            raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
-    if len(data) > most:
-        raise EngineError(f"{path}: is larger than {most // 1_000_000} MB", hint="this file was not written by a run")
-    return data
-
-
-def read_lines(path: Path) -> Iterator[bytes]:
-    """The lines of an ordinary file, one at a time, each with its end. Raises as `read_plain` does."""
-    with os.fdopen(open_plain(path), "rb") as file:
-        number = 0
-        while line := file.readline(MOST_LINE_BYTES + 1):
-            number += 1
-            if len(line) > MOST_LINE_BYTES:
-                raise EngineError(
-                    f"{path}: line {number} is larger than {MOST_LINE_BYTES // 1_000_000} MB",
-                    hint="this line was not written by a run",
-                )
-            yield line
+    """The bytes of an ordinary file, whose `folder` may be open. Raises as `file_errors` does."""
+    with file_errors(path):
+        return disk.read(path, most=most, folder=folder)
 
 
 def is_spending(*amounts: float | None) -> bool:
@@ -88,11 +63,11 @@ def is_spending(*amounts: float | None) -> bool:
     return all(amount is None or 0 <= amount < math.inf for amount in amounts)
 
 
-def not_plain(path: Path) -> EngineError:
+def not_plain(path: Path, why: str = "it is not an ordinary file with one name") -> EngineError:
     """The refusal of a link, a pipe or the like in a folder that upskill wrote, or a stranger."""
-    what = "a link" if path.is_symlink() else "not an ordinary file with one name"
+    why = "it is a link" if path.is_symlink() else why
     return EngineError(
-        f"{path}: cannot be read or written: it is {what}, which upskill never creates there",
+        f"{path}: cannot be read or written: {why}, which upskill never creates there",
         hint="check where this folder came from; nothing was written",
     )
 
@@ -147,7 +122,7 @@ def find_files(root: Path, problems: list[str]) -> list[FoundFile]:
 def describe(file: FoundFile, problems: list[str]) -> SkillFile:
     """The size and digest of a file's bytes."""
     try:
-        with file.source.open("rb") as opened:
+        with disk.opened(file.source) as opened:
             sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
             info = os.fstat(opened.fileno())
     except OSError as error:
@@ -180,8 +155,7 @@ class FolderWalk:
             self.note(inside, "nested-folders", problem=f"nested more than {MOST_DEPTH} folders deep")
             return
         try:
-            with os.scandir(folder) as children:
-                names = sorted(child.name for child in islice(children, MOST_FILES + 1))
+            names = [path.name for path in disk.listed(folder)]
         except OSError as error:
             why = error.strerror or ""
             self.note(inside, "cannot-be-read", why, problem=f"cannot be listed ({why})")
@@ -277,11 +251,10 @@ def _kind_of(mode: int) -> str:
 def foreign_evidence(root: Path) -> str | None:
     """A file that is named like evidence and that upskill did not write; `None` where there is none."""
     try:
-        with os.fdopen(open_plain(root / EVIDENCE_FILE), "rb") as file:
-            return None if _EVIDENCE_MARK in file.read(_HEAD_BYTES) else EVIDENCE_FILE
+        return None if _EVIDENCE_MARK in disk.beginning(root / EVIDENCE_FILE, _HEAD_BYTES) else EVIDENCE_FILE
     except FileNotFoundError:
         return CARD_FILE if (root / CARD_FILE).is_file() else None
-    except EngineError:
+    except OSError:
         return EVIDENCE_FILE
 
 
@@ -306,7 +279,7 @@ def skill_invalid(message: str, problems: Sequence[str], *, hint: str | None = N
 def write_text(path: Path, text: str) -> None:
     """Replace a file, whole or not at all."""
     try:
-        write_atomically(path, text)
+        disk.write(path, text)
     except OSError as error:
         raise EngineError(f"{path}: cannot be written ({error.strerror})") from error
 

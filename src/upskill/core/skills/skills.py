@@ -4,17 +4,16 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import count, islice
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import yaml
 
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.nouns import Files, Skill, SkillFile, digest_of
 from upskill.core.nouns.skill import (
     MOST_CHARACTERS,
@@ -51,11 +50,10 @@ def read_skill(folder: Path) -> Skill:
     description = "" if parsed is None else _description(parsed, problems)
     files = tuple(describe(file, problems) for file in found)
     if parsed is None or problems:
-        raise skill_invalid(
-            f"{root.name}: this skill cannot be used",
-            problems,
-            hint="a skill is a folder with a SKILL.md; see docs/reference/files.md",
-        )
+        typed = folder.parent if folder.is_file() else folder
+        shut = [quote(str(typed / file.path)) for file in found if not os.access(file.source, os.R_OK)]
+        hint = f"chmod u+r {' '.join(shut)}" if shut else f"see more of it: upskill lint {quote(str(typed))}"
+        raise skill_invalid(f"{root.name}: this skill cannot be used", problems, hint=hint)
     name, notes = _name_and_notes(parsed.frontmatter, root)
     if (hidden := foreign_evidence(root)) is not None:
         notes = (*notes, f"{hidden} is not given to models; rename it if it belongs to the skill")
@@ -106,15 +104,13 @@ def _parsed(found: list[FoundFile], problems: list[str]) -> SkillParts | None:
         problems.append(f"there is no readable file named {SKILL_FILE} (in capitals)")
         return None
     try:
-        with source.open("rb") as file:
-            data = file.read(MOST_SKILL_TEXT_BYTES + 1)
-        if len(data) > MOST_SKILL_TEXT_BYTES:
-            raise ValueError(f"{SKILL_FILE} is larger than {MOST_SKILL_TEXT_BYTES // 1_000_000} MB")
-        return parse_skill_text(data.decode("utf-8"))
+        return parse_skill_text(disk.read(source, most=MOST_SKILL_TEXT_BYTES).decode("utf-8"))
     except UnicodeDecodeError:
         problems.append(f"{SKILL_FILE} is not UTF-8 text")
-    except OSError as error:
-        problems.append(f"{SKILL_FILE} cannot be read ({error.strerror})")
+    except disk.NotPlain as error:
+        problems.append(f"{SKILL_FILE} {error.why.removeprefix('it ')}")
+    except OSError:
+        pass  # `describe` says so
     except ValueError as error:
         problems.append(str(error))
     return None
@@ -163,7 +159,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
     contents: dict[str, bytes] = {}
     for file in find_files(_skill_root(folder), []):
         try:
-            contents[file.path] = file.source.read_bytes()
+            contents[file.path] = disk.read(file.source, most=MOST_HANDED_BYTES)
         except OSError as error:
             raise EngineError(f"{skill.name}: {file.path} cannot be read ({error.strerror})") from None
     if {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()} != known:
@@ -188,13 +184,13 @@ def copy_skill(source: Path, target: Path) -> None:
         for file in found:
             copy = beside / file.path
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file.source, copy)
+            disk.copy(file.source, copy)
             copy.chmod(file.source.stat().st_mode & 0o777)  # never setuid, setgid or sticky
-        beside.rename(target)
+        disk.move(beside, target)
     except OSError as error:
         raise EngineError(f"{shown}: cannot copy the skill here ({error.strerror})") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        disk.remove_folder(beside)
 
 
 def write_skill(
@@ -212,7 +208,7 @@ def write_skill(
         raise UsageError(f"{folder}: is a link; its target is not overwritten", hint="remove the link")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / SKILL_FILE, text)
+        disk.write(folder / SKILL_FILE, text)
     except OSError as error:
         raise EngineError(f"{folder}: the skill cannot be written to it ({error.strerror})") from error
     return read_skill(folder)
@@ -236,13 +232,12 @@ def _find(folder: Path, depth: int, visits: Iterator[int]) -> Iterator[Path]:
             return  # a run holds copies of the skill it was about
         if depth == 0 or folder.is_symlink() or next(visits, None) is None:
             return
-        with os.scandir(folder) as children:
-            names = sorted(child.name for child in children if child.is_dir())
+        inner = [path for path in disk.listed(folder) if path.is_dir()]
     except OSError:  # a folder that cannot be listed holds no skill that could be used
         return
-    for name in names:
-        if name not in NEVER_PART_OF_A_SKILL:
-            yield from _find(folder / name, depth - 1, visits)
+    for path in inner:
+        if path.name not in NEVER_PART_OF_A_SKILL:
+            yield from _find(path, depth - 1, visits)
 
 
 class SkillWithFiles(NamedTuple):
@@ -265,8 +260,7 @@ def shipped_skills(number: int) -> Sequence[SkillWithFiles]:
 
 @cache
 def _all() -> tuple[SkillWithFiles, ...]:
-    text = files("upskill.core.skills").joinpath("shipped_skills.yaml").read_text(encoding="utf-8")
-    return tuple(map(_skill, yaml.safe_load(text)))
+    return tuple(map(_skill, yaml.safe_load(disk.packaged("upskill.core.skills", "shipped_skills.yaml"))))
 
 
 def _skill(entry: dict[str, Any]) -> SkillWithFiles:

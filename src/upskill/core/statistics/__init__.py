@@ -1,7 +1,16 @@
 """Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
-from upskill.core.statistics.intervals import FEWEST_CASES, FIRST_LEVEL, FIXED, SEQUENTIAL, Level, measure_tokens
-from upskill.core.statistics.judge_error import heed_judge_error, measure_judge_error
+from upskill.core.statistics.gate import (
+    ENOUGH_AT_ZERO,
+    ENOUGH_COPIES,
+    GATE_REPEATS,
+    GATE_ROUNDS,
+    GateFindings,
+    gate_findings,
+    open_cases,
+    suspected_cases,
+)
+from upskill.core.statistics.intervals import FEWEST_CASES, FIRST_LEVEL, ONE_LOOK, Level, measure_tokens
 from upskill.core.statistics.lift import (
     BaselineTally,
     RunningLift,
@@ -14,21 +23,9 @@ from upskill.core.statistics.lift import (
     tally_baselines,
 )
 from upskill.core.statistics.loads import measure_loads
-from upskill.core.statistics.looks import (
-    FIRST_LOOK,
-    NextLook,
-    contradiction,
-    level_after,
-    level_of_look,
-    lineage,
-    look_terms,
-    recorded_look,
-    repeats_earlier,
-    tallies_of,
-)
+from upskill.core.statistics.looks import FIRST_LOOK, NextLook, level_after, level_of_look, lineage, look_terms
 from upskill.core.statistics.pairs import (
     CaseTally,
-    Decision,
     DroppedPair,
     Pair,
     Pairing,
@@ -38,16 +35,5 @@ from upskill.core.statistics.pairs import (
     with_losses,
 )
 from upskill.core.statistics.planning import describe_plan, detectable_lift
-from upskill.core.statistics.sequential import GuardedSequential, Sequential, default_cap
-from upskill.core.statistics.verdict import (
-    FRESH_PAIRS,
-    Judgement,
-    WorsenedCase,
-    breakage_note,
-    confirm_worse,
-    holds_among,
-    judge,
-    more_cases_hint,
-    only_if_both,
-    screen_cases,
-)
+from upskill.core.statistics.two_looks import PROBED_CASES, end_at_first_look, most_repeats, repeated
+from upskill.core.statistics.verdict import Judgement, breakage_note, counted_pairs, holds_among, judge

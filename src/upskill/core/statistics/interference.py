@@ -13,9 +13,10 @@ from upskill.core.nouns import Interval
 from upskill.core.statistics.intervals import (
     FEWEST_CASES,
     FIRST_LEVEL,
+    MOST_WORTH,
     NO_DIFFERENCE,
     Level,
-    difference_like_these,
+    difference_on_new_cases,
 )
 
 MOST_SKILLS = 6
@@ -27,7 +28,7 @@ EffectVerdict = Literal["costs", "helps", "no difference", "undecided"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
-    """The change in a rate that other skills make, over cases like these."""
+    """The change in a rate that other skills make, on new cases."""
 
     mean: float
     interval: Interval | None
@@ -61,9 +62,12 @@ def balanced_sets(others: int) -> tuple[frozenset[int], ...]:
     )
 
 
-def shared_level(skills: int, *, students: int) -> Level:
-    """The level of one comparison, so that all pairs and all skills together keep the error of one evaluation."""
-    return Level(error=FIRST_LEVEL / (skills**2 * students))
+def shared_level(skills: int, *, students: int, questions: int = 1) -> Level:
+    """The level of one comparison, so that all pairs and all skills together keep the error of one evaluation.
+
+    `questions` is two where the lift and the loads are both asked about: either may decide.
+    """
+    return Level(error=FIRST_LEVEL / (skills**2 * students * questions))
 
 
 def measure_effect(
@@ -91,5 +95,5 @@ def measure_effect(
     if len(values) < FEWEST_CASES:
         return Effect(mean=mean, interval=None, cases=len(values))
     pairs = sum(map(len, units)) * len(there)
-    mean, interval = difference_like_these(values, answers=pairs, level=level)
+    mean, interval = difference_on_new_cases(values, answers=pairs, level=level, unseen=MOST_WORTH)
     return Effect(mean=mean, interval=interval, cases=len(values))

@@ -9,92 +9,68 @@ from math import fsum
 from statistics import fmean
 from typing import NamedTuple
 
-from upskill.core.nouns import LABELS, Arm, ArmSummary, Errored, Interval, Label, LabelLift, Lift, Scored, Trial
-from upskill.core.statistics.intervals import (
-    FEWEST_CASES,
-    FIXED,
-    SEQUENTIAL,
-    Level,
-    cases_like_these,
-    floored_spread,
-    merge_families,
-    these_cases,
-)
+from upskill.core.nouns import LABELS, Arm, ArmSummary, Errored, Label, LabelLift, Lift, Scored, Trial
+from upskill.core.statistics.intervals import ONE_LOOK, Level, merge_families, new_cases, these_cases
 from upskill.core.statistics.pairs import CaseTally, DroppedPair, Pair, Pairing
 
 EQUAL_OUTCOMES = 5
 """So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
 
 
-def measure_lift(pairing: Pairing, level: Level = FIXED) -> Lift | None:
-    """The lift with both intervals; `None` where no pair is left to measure."""
+def measure_lift(pairing: Pairing, level: Level = ONE_LOOK) -> Lift | None:
+    """The lift with its interval, for new cases where there are enough of them; `None` where no pair is left."""
     tallies = pairing.tallies
     if not tallies:
         return None
-    # Each family counts once, as in the interval for cases like these.
-    units = merge_families(tallies)
-    rate = fmean(unit.passed / unit.pairs for unit in units)
-    rate_against = fmean(unit.passed_against / unit.pairs for unit in units)
+    # Each family counts once, as in the interval for new cases.
+    units, wide = merge_families(tallies), new_cases(tallies, level)
+    # The interval for these cases is about all their pairs together, so that is the figure to print beside it.
+    rate, rate_against = _mean_rates(units) if wide is not None else _pooled_rates(tallies)
     return Lift(
         arm=pairing.arm,
         against=pairing.against,
-        mean=fmean(unit.difference for unit in units),
+        mean=rate - rate_against,
+        interval=these_cases(tallies, level) if wide is None else wide,
+        about="these cases" if wide is None else "new cases",
         rate=rate,
         rate_against=rate_against,
-        these_cases=these_cases(tallies, level),
-        cases_like_these=cases_like_these(tallies, level),
-        pairs=pairing.count,
+        pairs=len(pairing.pairs),
         dropped=pairing.dropped,
         cases=len(tallies),
-        confidence=level.confidence_of_lift,
+        units=len(units),
+        better=sum(unit.difference > 0 for unit in units),
+        worse=sum(unit.difference < 0 for unit in units),
+        confidence=(Level(error=level.error) if wide is None else level).confidence_of_lift,
     )
 
 
-LIFT_SPREAD = 0.25
-"""By how much true lifts of skills differ, as a standard deviation around none."""
+def _mean_rates(units: Sequence[CaseTally]) -> tuple[float, float]:
+    return fmean(unit.passed / unit.pairs for unit in units), fmean(unit.passed_against / unit.pairs for unit in units)
 
 
-def correct_for_selection(tallies: Sequence[CaseTally], mean: float) -> float | None:
-    """The lift, shrunk by what chance added to it: one that was found because it is large is too large on average.
-
-    True lifts are taken to lie around none, as widely as `LIFT_SPREAD` says. Below a true lift of about 10 points this
-    leaves more than the truth.
-    """
-    units = merge_families(tallies)
-    if len(units) < 2:
-        return None
-    _, spread = floored_spread(units)
-    return mean * LIFT_SPREAD**2 / (LIFT_SPREAD**2 + spread**2 / len(units))
+def _pooled_rates(tallies: Sequence[CaseTally]) -> tuple[float, float]:
+    pairs = sum(tally.pairs for tally in tallies)
+    return sum(tally.passed for tally in tallies) / pairs, sum(tally.passed_against for tally in tallies) / pairs
 
 
 class RunningLook(NamedTuple):
-    """A lift while pairs still come in."""
+    """A lift while pairs still come in. It has no interval: whoever watches looks at any moment."""
 
     mean: float
-    interval: Interval | None
-    """`None` while there are too few cases."""
     rate: float
     rate_against: float
 
 
 class RunningLift:
-    """Pairs counted per case as they come, so that a look costs as much as there are cases, not pairs.
+    """Pairs counted per case as they come, so that a look costs as much as there are cases, not pairs."""
 
-    Whoever watches looks at any moment, so the interval is the wide one of a design that may stop at any moment,
-    whatever the design is.
-    """
-
-    def __init__(self, *, cases: int) -> None:
-        """`cases` are those of the plan: with six or more, the interval is to speak of cases like these."""
-        self._wide = cases >= FEWEST_CASES
+    def __init__(self) -> None:
         self._counts: dict[str, list[int]] = {}
         self.pairs = 0
-        self.dropped = 0
 
     def add(self, pair: Pair | DroppedPair) -> None:
         """One more pair, in whatever order."""
         if isinstance(pair, DroppedPair):
-            self.dropped += 1
             return
         count = self._counts.setdefault(pair.case_id, [0, 0, 0])
         count[0] += 1
@@ -103,23 +79,16 @@ class RunningLift:
         self.pairs += 1
 
     def look(self) -> "RunningLook | None":
-        """The mean with its interval and its rates; `None` before the first pair.
+        """The mean with its rates; `None` before the first pair.
 
         May be called while another thread adds: a pair that comes meanwhile is in the next look.
         """
-        tallies = [
-            CaseTally(case_id=case_id, pairs=count[0], passed=count[1], passed_against=count[2])
-            for case_id, count in list(self._counts.items())
-            if count[0]
-        ]
-        if not tallies:
+        counts = [count for count in list(self._counts.values()) if count[0]]
+        if not counts:
             return None
-        return RunningLook(
-            mean=fmean([tally.difference for tally in tallies]),
-            interval=cases_like_these(tallies, SEQUENTIAL) if self._wide else these_cases(tallies, SEQUENTIAL),
-            rate=fmean([tally.passed / tally.pairs for tally in tallies]),
-            rate_against=fmean([tally.passed_against / tally.pairs for tally in tallies]),
-        )
+        rate = fmean([passed / pairs for pairs, passed, _ in counts])
+        rate_against = fmean([passed_against / pairs for pairs, _, passed_against in counts])
+        return RunningLook(mean=rate - rate_against, rate=rate, rate_against=rate_against)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +121,7 @@ def label_of(tally: BaselineTally) -> Label | None:
 
 
 def lift_by_label(
-    pairing: Pairing, labels: Mapping[str, Sequence[Label]], level: Level = FIXED
+    pairing: Pairing, labels: Mapping[str, Sequence[Label]], level: Level = ONE_LOOK
 ) -> tuple[LabelLift, ...]:
     """The lift over the cases of each label, and over those without one; labels without a case are left out.
 
@@ -176,7 +145,7 @@ def lift_by_label(
         elif group in groups:
             own = tuple(pair for pair in pairing.pairs if pair.case_id in groups[group])
             drops = tuple(drop for drop in pairing.drops if drop.case_id in groups[group])
-            lift = measure_lift(replace(pairing, pairs=own, drops=drops, prior=()), level)
+            lift = measure_lift(replace(pairing, pairs=own, drops=drops), level)
             lifts.append(LabelLift(label=group, cases=len(groups[group]), lift=lift))
     return tuple(lifts)
 

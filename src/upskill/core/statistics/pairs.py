@@ -1,9 +1,10 @@
 """Pairs: the same case and repeat in two arms. A pair with an errored trial measures nothing and is dropped.
 
 An answer that is lost on the way and asked for again is no random loss where failing answers are slower: too many
-lost answers, or more of them on one side, allow no verdict, and a claim must hold if they had gone against it.
+lost answers, or more of them on one side, allow no verdict, and a claim must hold if they had gone against it. A pair
+that lost an answer in both arms and was asked again is no such loss: both arms were treated alike.
 
-Repeats that are copies of one answer are one pair. A design says after a look whether to go on, in the values here.
+Repeats that are copies of one answer are one pair.
 """
 
 from collections import defaultdict
@@ -12,40 +13,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from upskill.core.nouns import Arm, Errored, Interval, Scored, Trial, Verdict
+from upskill.core.nouns import Arm, Errored, Interval, Scored, Trial
 from upskill.core.nouns.text import count
 from upskill.core.statistics.distributions import fisher_greater
 
 Side = Literal["helps", "hurts"]
 """The two directions a difference can have."""
-
-Claim = Literal["cases like these", "these cases"]
-"""How far a verdict reaches: to other cases of the same kind, or to the very cases that were run."""
-
-Reason = Literal["decided", "no difference", "futile", "copies", "cap", "budget", "interrupted", "regraded"]
-"""Why a design stopped: a boundary was crossed; the lift is surely small; more pairs within the cap would not
-decide; repeats are copies of each other; every planned pair was run; a limit set before the run was reached; a person
-stopped it; the run had stopped with the grades that its answers had before."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
-    """What follows from the pairs seen so far."""
-
-    reason: Reason | None
-    """Why to stop; `None` while the design goes on."""
-    verdict: Verdict = "undecided"
-    claim: Claim | None = None
-    clears: bool | None = None
-    """Whether the lift a person asked for was shown, was excluded (`False`), or neither."""
-
-    @property
-    def stop(self) -> bool:
-        """Nothing more needs to be bought."""
-        return self.reason is not None
-
-
-GO_ON = Decision(reason=None)
 
 
 def side_of(interval: Interval) -> Side | None:
@@ -78,8 +51,6 @@ class Pair:
     """The family of the case, where it names one."""
     answers: tuple[str, str] = ("", "")
     """A digest of each arm's answer, the measured arm first; empty where it is not known."""
-    tokens: tuple[int | None, int | None] = (None, None)
-    """What each arm used, the measured arm first; `None` where it is not known."""
     lost: bool = False
     """Whether an answer of the measured arm was lost before this one came."""
     lost_against: bool = False
@@ -105,13 +76,13 @@ class Losses:
     """What became of the requests of one arm, retries and earlier runs included."""
 
     lost: int = 0
-    """Lost answers, one for each request (`Trial.lost_answers`)."""
+    """Lost answers, one for each request (`Trial.lost_answers`); of a pairing, those in `lost_in`."""
     refused: int = 0
     """Requests that were turned away before an answer began."""
     asked_in: frozenset[Key] = frozenset()
     """The pairs that were asked for."""
     lost_in: frozenset[Key] = frozenset()
-    """Those of them in which an answer was lost."""
+    """Those of them in which an answer was lost; of a pairing, in this arm only or for good."""
     refused_in: frozenset[Key] = frozenset()
     """Those in which a request was refused. One that has to wait is refused many times, for one reason."""
 
@@ -161,8 +132,6 @@ class Pairing:
     """The losses of `arm`, in all trials of the run."""
     losses_against: Losses = Losses()
     """The losses of `against`."""
-    prior: tuple[CaseTally, ...] = ()
-    """Pairs of earlier looks, which are part of every estimate."""
 
     @property
     def dropped(self) -> int:
@@ -177,32 +146,7 @@ class Pairing:
     @property
     def tallies(self) -> tuple[CaseTally, ...]:
         """Per case, in order of the case's id: the order of trials does not matter to any estimate."""
-        return add_tallies(tally_pairs(self.pairs), self.prior)
-
-    @property
-    def count(self) -> int:
-        """Scored pairs, those of earlier looks included."""
-        return len(self.pairs) + sum(tally.pairs for tally in self.prior)
-
-
-def add_tallies(tallies: Sequence[CaseTally], prior: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
-    """Both together, one tally per case, in order of the case's id."""
-    if not prior:
-        return tuple(tallies)
-    found: dict[str, CaseTally] = {}
-    for tally in (*tallies, *prior):
-        before = found.get(tally.case_id)
-        found[tally.case_id] = (
-            tally
-            if before is None
-            else replace(
-                before,
-                pairs=before.pairs + tally.pairs,
-                passed=before.passed + tally.passed,
-                passed_against=before.passed_against + tally.passed_against,
-            )
-        )
-    return tuple(found[case_id] for case_id in sorted(found))
+        return tally_pairs(self.pairs)
 
 
 def tally_pairs(pairs: Iterable[Pair]) -> tuple[CaseTally, ...]:
@@ -244,7 +188,6 @@ def pair_up(one: Trial, other: Trial, *, family: str | None = None) -> Pair | Dr
         lost_against=lost_against,
         family=family,
         answers=(one.answer_digest, other.answer_digest),
-        tokens=(one.usage.tokens, other.usage.tokens),
     )
 
 
@@ -293,12 +236,21 @@ def _errors(trials: Iterable[Trial]) -> int:
 
 
 def with_losses(pairing: Pairing, trials: Sequence[Trial]) -> Pairing:
-    """The pairs with what all trials of the student lost, also those that are in no pair."""
-    return replace(
-        pairing,
-        losses=count_losses(trials, arm=pairing.arm),
-        losses_against=count_losses(trials, arm=pairing.against),
+    """The pairs with what all trials of the student lost, also those that are in no pair.
+
+    What both arms lost and answered when they were asked again is left out.
+    """
+    arms = pairing.arm, pairing.against
+    again = frozenset[Key].intersection(
+        *(count_losses(trials, arm=arm).lost_in for arm in arms),
+        *(_keys(one for one in trials if one.arm == arm and isinstance(one.outcome, Scored)) for arm in arms),
     )
+    kept = [trial for trial in trials if (trial.case_id, trial.repeat) not in again]
+    losses, losses_against = (
+        replace(whole, lost=rest.lost, lost_in=rest.lost_in)
+        for whole, rest in ((count_losses(trials, arm=arm), count_losses(kept, arm=arm)) for arm in arms)
+    )
+    return replace(pairing, losses=losses, losses_against=losses_against)
 
 
 def worst_case(pairing: Pairing, side: Side) -> Pairing:

@@ -47,16 +47,17 @@ def last_tries(trials: Iterable[Trial]) -> tuple[Trial, ...]:
 
 
 def _tally(prompt: TriggerPrompt, trials: Sequence[Trial]) -> PromptTally:
-    uses = [trial.skill_use if isinstance(trial.outcome, Scored) else None for trial in trials]
+    uses = [(trial, trial.skill_use if isinstance(trial.outcome, Scored) else None) for trial in trials]
     # What was not listed could not be chosen: that is a fault of ours and no answer.
-    measured = [use for use in uses if use is not None and use.listed]
-    others = [name for use in measured for name in use.others]
+    measured = [(trial, use) for trial, use in uses if use is not None and use.listed]
+    others = [name for _, use in measured for name in use.others]
     return PromptTally(
         prompt=prompt,
         answers=len(measured),
-        loads=sum(use.loaded for use in measured),
+        loads=sum(use.loaded for _, use in measured),
         errored=len(uses) - len(measured),
         others=tuple(sorted(set(others), key=lambda name: (-others.count(name), name))),
+        silent=sum(trial.turns == 1 and not use.loaded for trial, use in measured),
     )
 
 

@@ -5,7 +5,6 @@ Knows nothing about what becomes of the trials: each is handed to `record` as it
 
 import logging
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from upskill import disk
 from upskill.core.models import Endpoint
 from upskill.core.models.client import as_outside_a_notebook, first_call
 from upskill.core.nouns import Outage, RunEnd, Student, Trial, harness_info
@@ -245,7 +245,7 @@ def _engine_confined_to(folder: Path) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-        shutil.rmtree(folder, ignore_errors=True)
+        disk.remove_folder(folder)
 
 
 @contextmanager

@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from upskill import disk
 from upskill.core.nouns import (
     DEFAULT_HARNESS,
     HARNESSES,
@@ -169,7 +169,7 @@ def agent_limits(trial_limits: TrialLimits, harness: str, *, agent_bin: Path | N
 
 def read_words(name: str) -> str:
     """What students are told, from a file beside this one."""
-    return files("upskill.core.trials").joinpath(name).read_text(encoding="utf-8").strip()
+    return disk.packaged("upskill.core.trials", name).strip()
 
 
 PASSAGE = read_words("passage.md")

@@ -6,7 +6,7 @@ Knows neither looks nor records nor pages, and asks no person: `evaluation/` doe
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,6 +16,7 @@ from pathlib import Path
 from upskill.core import checks
 from upskill.core.models import Endpoint, MeteredClient, ServedModel
 from upskill.core.nouns import Arm, Case, Files, Grade, PlannedTrial, RunEnd, Scored, Skill, Student, Trial, TrialPlan
+from upskill.core.nouns.look import INSTANCE_PREFIX, instance_of
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
 from upskill.core.progress import SILENT, SILENT_RUN, Progress, RunProgress
@@ -102,12 +103,14 @@ def measure(
     before: Sequence[Trial] = (),
     recall_bought: Callable[[str], Trial | None] = lambda _: None,
     with_errored: bool = False,
+    days: float | None = None,
     progress: RunProgress = SILENT_RUN,
 ) -> Measured:
     """Run what is missing of the schedules of all students; every trial is in the log of the folder before it counts.
 
     `before` are the trials that lie in the folder, of which errored ones are run again unless `with_errored`.
-    `recall_bought` finds a trial that was bought a moment ago, by its id; the settings say which store is asked then.
+    `recall_bought` finds a trial that was bought a moment ago, by its id; the settings say which store is asked then,
+    and how old an answer may be, unless `days` does.
     An interrupt ends it at any moment, and what there is by then is returned.
     """
     measured = Measured(trials=list(before))
@@ -130,7 +133,7 @@ def measure(
                 experiment,
                 before,
                 store=store,
-                days=settings.store_days,
+                days=settings.store_days if days is None else days,
                 record=write,
                 scratch=folder.engine_data,
                 recall_bought=recall_bought,
@@ -140,7 +143,7 @@ def measure(
             try:
                 with collector_paused():
                     resumed = {
-                        student.name: ResumedSchedule(schedules[student.name], partial(reuse.of_this_run, student))
+                        student.name: ResumedSchedule(schedules[student.name], partial(reuse.without_asking, student))
                         for student in experiment.plan.students
                     }
                 if not all(schedule.is_over for schedule in resumed.values()):
@@ -195,12 +198,13 @@ def open_store(settings: Settings, *, scripted: bool) -> AbstractContextManager[
     """The user's store; nothing if it is switched off, or if only scripts are asked."""
     if not settings.store or scripted:
         return nullcontext(None)
-    return SqliteStore(default_store_path(), age_limit=timedelta(days=settings.store_days))
+    return SqliteStore(default_store_path())
 
 
-def stored_trials(experiment: Experiment, settings: Settings, student: Student) -> Iterator[Trial]:
-    """The trials of a plan that will come from the user's store, as they were bought."""
-    newest_after = datetime.now(UTC) - timedelta(days=settings.store_days)
+def stored_trials(
+    experiment: Experiment, settings: Settings, student: Student, *, newest_after: datetime
+) -> Iterator[Trial]:
+    """The trials of a plan that the user's store has since a moment, as they were bought."""
     requests = experiment.requests
     with open_store(settings, scripted=experiment.is_scripted) as store:
         if store is None:
@@ -209,6 +213,20 @@ def stored_trials(experiment: Experiment, settings: Settings, student: Student) 
             stored = _find_stored(store, experiment, requests, student, planned, newest_after=newest_after)
             if stored is not None:
                 yield stored.trial
+
+
+def known_instances(answers: Mapping[str, Collection[str]], settings: Settings) -> frozenset[str]:
+    """The names under which only instances of answers stand that the user's store has."""
+    if not answers:
+        return frozenset()
+    with open_store(settings, scripted=False) as store:
+        if store is None:
+            return frozenset()
+        return frozenset(name for name, instances in answers.items() if all(map(partial(_is_known, store), instances)))
+
+
+def _is_known(store: SqliteStore, instance: str) -> bool:
+    return any(instance_of(trial) == instance for trial in store.named_like(instance[:INSTANCE_PREFIX]))
 
 
 def _find_stored(
@@ -266,7 +284,8 @@ class Reuse:
         self._experiment = experiment
         self._requests = experiment.requests
         self._store = store
-        self._newest_after = datetime.now(UTC) - timedelta(days=days)
+        self._stays = timedelta(days=days)
+        self._newest_after = datetime.now(UTC) - self._stays
         self._record = record
         self._noted = {(trial.student, trial.id) for trial in before}
         """Trials of this run: what earlier runs lost in them is in its log."""
@@ -281,18 +300,31 @@ class Reuse:
         self._graded: dict[tuple[str, str], Grade] = {}
         self._recall_bought = recall_bought
         self._progress = progress
+        self._recalled_turn: tuple[str, str, int] | None = None
+        self._recalled: dict[str, Trial] = {}
+        """What was found of the turn that could not be finished without the engine, by id: it is noted already."""
         self._waiting: set[str] = set()
         """Trials that another evaluation is buying."""
         self._waiting_since: float | None = None
         self._grade_slow_cases()
 
-    def of_this_run(self, student: Student, planned: PlannedTrial) -> Trial | None:
-        """A trial that had ended when the run was resumed."""
-        return self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
+    def without_asking(self, student: Student, planned: PlannedTrial) -> Trial | None:
+        """A trial that had ended when the run was resumed, or that is known from another one."""
+        turn = student.name, planned.case.id, planned.repeat
+        if turn != self._recalled_turn:
+            self._recalled_turn, self._recalled = turn, {}
+        trial_id = self._requests.trial_id(planned, student)
+        known = self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
+        found = known or self.recall(student, planned, trial_id)
+        if found is not None:
+            self._recalled[trial_id] = found
+        return found
 
     def recall(self, student: Student, planned: PlannedTrial, trial_id: str) -> Trial | None:
         """A trial of this run, or a recent one from the store, graded with the present checks."""
-        known = self.of_this_run(student, planned)
+        if (student.name, planned.case.id, planned.repeat) == self._recalled_turn and trial_id in self._recalled:
+            return self._recalled.pop(trial_id)
+        known = self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
         if known is not None and known.id == trial_id:
             return known
         if (bought := self._recall_bought(trial_id)) is not None and bought.case_id == planned.case.id:
@@ -388,7 +420,7 @@ class Reuse:
         self._kept.add((trial.student, trial.id))
         if (store := self._store_of(trial.student)) is not None:
             served = self._experiment.served[trial.student]
-            store.keep(trial, fingerprint=served.fingerprint, stays=None if served.is_known else ONE_TIME)
+            store.keep(trial, fingerprint=served.fingerprint, stays=self._stays if served.is_known else ONE_TIME)
             self._release(trial.student, trial.id)
         return replace(trial, lost=trial.lost_answers + earlier) if earlier else trial
 

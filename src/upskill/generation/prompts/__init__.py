@@ -2,7 +2,8 @@
 
 import re
 from functools import cache
-from importlib.resources import files
+
+from upskill import disk
 
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _FENCES = re.compile(r"`{3,}")
@@ -29,4 +30,4 @@ def quoted(text: str, *, language: str = "") -> str:
 
 @cache
 def _template(name: str) -> str:
-    return files("upskill.generation.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
+    return disk.packaged("upskill.generation.prompts", f"{name}.md").strip()

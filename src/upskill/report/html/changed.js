@@ -45,7 +45,7 @@
 
   let shown = [];
   let folds = [];
-  const unfolded = new Set();
+  const unfolded = new Set(data.unfolded);
   let drawn = 0;
   let watched = null;
   const watcher = new IntersectionObserver((entries) => {

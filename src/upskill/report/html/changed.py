@@ -294,6 +294,8 @@ def changed_data(
         "compared": None if compared is None else list(compared),
         "kinds": [f"▼ {words['worse']}", f"▲ {words['better']}"],
         "silent": [] if sides else list[Json](sorted(silent)),
+        # Where nothing is decided, what fails with the skill too tells why.
+        "unfolded": [str(CHANGES.index("failed"))] * any(one.verdict == "undecided" for one in evaluation.students),
         "tools": harness_info(harness).with_tools,
         "cases": known,
         "rows": [[row.student, row.case, CHANGES.index(row.change), row.repeat] for row in rows],

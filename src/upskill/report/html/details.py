@@ -1,4 +1,4 @@
-"""What stands behind the result, folded: cost, how the estimate settled, cases, method, settings and notes."""
+"""What stands behind the result, folded: cost, cases, method, settings and notes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,21 +6,20 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from upskill.core.nouns import LABELS, Evaluation, JudgeReport, Lift, Loads, StudentReport, harness_info
+from upskill.core.nouns import LABELS, Evaluation, JudgeReport, Lift, StudentReport, harness_info
 from upskill.core.nouns.case import LABEL_MEANINGS
+from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
-from upskill.report.facts import RunFacts, StudentPath, TokenRatio
-from upskill.report.html.figures import Spent, cost_fold, settled_fold
+from upskill.report.facts import RunFacts, TokenRatio, end_words
+from upskill.report.html.figures import Spent, cost_fold
 from upskill.report.html.shell import Fold, render, words_fold
 from upskill.report.result_notes import headline_names, merged_notes
 from upskill.report.wording import (
     arm_titles,
-    between,
     ceiling_words,
     confidence_interval,
     faults_words,
-    judge_error_words,
     loading_lines,
     loss_lines,
     percent,
@@ -81,7 +80,7 @@ def _labels(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
 
 def _label_lifts(evaluation: Evaluation, label: str) -> str:
     found = [
-        f"{report.student.name}: {points(one.lift.mean)} ({confidence_interval(one.lift, one.lift.these_cases)})"
+        f"{report.student.name}: {points(one.lift.mean)} ({_with_reach(one.lift)})"
         for report in evaluation.students
         for one in report.label_lifts
         if one.label == label and one.lift is not None and report.verdict != "invalid"
@@ -104,7 +103,7 @@ def method_fold(evaluation: Evaluation, facts: RunFacts) -> Fold:
 
 
 def _finding(evaluation: Evaluation) -> str:
-    most = "up to " if evaluation.design == "sequential" else ""
+    most = "" if evaluation.design == "fixed" else "up to "
     return f"{count(evaluation.cases, 'case')}, {most}{count(evaluation.repeats, 'repeat')} on each side"
 
 
@@ -117,10 +116,13 @@ def _lifts(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str,
             report.student.name,
             " against ".join(arm_titles(evaluation, (lift.arm, lift.against))),
             points(lift.mean),
-            confidence_interval(lift, lift.cases_like_these),
-            confidence_interval(lift, lift.these_cases),
+            _with_reach(lift),
             f"{lift.pairs}" + (f", {lift.dropped} dropped" if lift.dropped else ""),
         )
+
+
+def _with_reach(lift: Lift) -> str:
+    return with_scope(confidence_interval(lift), lift.about)
 
 
 def _arms(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str, ...]]:
@@ -144,38 +146,19 @@ def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
         yield f"{count(report.lifts[0].dropped, 'pair')} dropped: an answer errored."
     if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield _capital(ceiling)
-    if report.lifts and report.lifts[0].corrected is not None:
-        yield f"Corrected for stopping at a verdict: {_without_selection(report.lifts[0])}."
-    if (judged := judge_error_words(report)) is not None:
-        yield f"Corrected for the judge's errors: {judged}."
-    yield from map(_capital, loading_lines(report, cases=evaluation.cases))
-    if report.loads is not None:
-        yield from (_capital(said) for said in (turn_words(report.loads), _checked(report.loads)) if said is not None)
+    if report.lifts:
+        yield _capital(end_words(report.end))
+    yield from map(_capital, loading_lines(report))
+    if report.loads is not None and (turn := turn_words(report.loads)) is not None:
+        yield _capital(turn)
     yield from map(_capital, loss_lines(report))
     if report.answered_by:
         yield f"The server names the model {', '.join(report.answered_by[:3])}."
 
 
-def _checked(loads: Loads) -> str | None:
-    """What the lift if loaded was checked by; `None` where it was not."""
-    if loads.unloaded is None or loads.easier is None:
-        return None
-    forced = "" if loads.easier_forced is None else f" ({points(loads.easier_forced.mean)} where it was forced)"
-    return (
-        f"checked for the lift if loaded: answers that did not load the skill add {points(loads.unloaded.mean)} points "
-        f"to the lift ({between(loads.unloaded.interval)}); cases that loaded it pass {points(loads.easier.mean)} "
-        f"points more without it than all cases ({between(loads.easier.interval)}){forced}"
-    )
-
-
 def _capital(sentence: str) -> str:
     """A sentence as it stands by itself."""
     return sentence[:1].upper() + sentence[1:] + ("" if sentence.endswith(".") else ".")
-
-
-def _without_selection(lift: Lift) -> str:
-    corrected = f"{points(lift.corrected or 0.0)} points instead of {points(lift.mean)}"
-    return f"{corrected}. A lift measured when it has just become clear is too large on average"
 
 
 def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]:
@@ -203,8 +186,10 @@ def _plan(evaluation: Evaluation) -> str:
     *others, last = arm_titles(evaluation, ran) or ("",)
     where = f", {', '.join(others)} and {last}" if others else f", {last}"
     repeats = count(evaluation.repeats, "repeat")
-    if evaluation.design == "sequential":
-        return f"up to {repeats} of every case{where}; stops as soon as the result is clear"
+    if evaluation.design == "two looks":
+        return f"every case once{where}, and up to {repeats} if the first look does not decide"
+    if evaluation.design == "gate":
+        return f"every case twice{where} (once at temperature 0), up to {repeats} where it looks broken"
     often = "each case once" if evaluation.repeats == 1 else f"{repeats} of every case"
     return f"{often}{where}"
 
@@ -225,14 +210,14 @@ def _judge(judge: JudgeReport) -> str:
     said = f"{judge.model}, {count(judge.judged, 'answer')}"
     if judge.agreement is None:
         return f"{said}; no answer had other checks to compare it with"
-    return f"{said}; agrees with the other checks in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+    agrees = f"{judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+    return f"{said}; agrees with the other checks in {agrees}; the interval does not include its errors"
 
 
 def details_section(
     evaluation: Evaluation | None,
     facts: RunFacts,
     *,
-    paths: Sequence[StudentPath],
     ratios: Sequence[TokenRatio],
     enough: float,
     spent: Sequence[Spent] = (),
@@ -249,7 +234,6 @@ def details_section(
         measured = _measured(
             replace(evaluation, students=tuple(_named(report, names) for report in evaluation.students)),
             facts,
-            [replace(path, student=names.get(path.student, path.student)) for path in paths],
             [replace(ratio, student=names.get(ratio.student, ratio.student)) for ratio in ratios],
             enough,
             spent,
@@ -266,14 +250,12 @@ def _named(report: StudentReport, names: dict[str, str]) -> StudentReport:
 def _measured(
     evaluation: Evaluation,
     facts: RunFacts,
-    paths: Sequence[StudentPath],
     ratios: Sequence[TokenRatio],
     enough: float,
     spent: Sequence[Spent],
 ) -> list[Fold | None]:
     return [
         cost_fold(evaluation, ratios, enough=enough, spent=spent),
-        settled_fold(evaluation, paths),
         cases_fold(evaluation),
         method_fold(evaluation, facts),
     ]

@@ -1,14 +1,13 @@
-"""What answers cost with and without the skill, and how the estimate settled, pair by pair, as plain SVG."""
+"""What answers cost with and without the skill."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from upskill.core.nouns import Evaluation, Interval, Purchase, StudentReport
+from upskill.core.nouns import Evaluation, Purchase
 from upskill.core.nouns.text import count
-from upskill.report.dumbbell import verdict_colour
-from upskill.report.facts import REASONS, PathPoint, StudentPath, TokenRatio, cheapest_words, token_change
+from upskill.report.facts import TokenRatio, cheapest_words, token_change
 from upskill.report.html.shell import Fold, render
-from upskill.report.wording import arm_titles, between, dollars, paid, points
+from upskill.report.wording import arm_titles, dollars, paid
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,133 +88,3 @@ def _bought(bought: Purchase) -> Iterator[str]:
         yield f"{count(bought.failed_calls, 'call')} returned no answer{lost}."
     if bought.reused:
         yield f"{count(bought.reused, 'answer')} came from the cache and cost nothing."
-
-
-MOST_MODELS = 12
-ROWS_PER_MODEL = 8
-WIDTH, HEIGHT = 320, 120
-LEFT, RIGHT, TOP, BOTTOM = 40, 310, 8, 100
-"""Where the plot lies inside the drawing; what is left of it and below it is for the figures of the axes."""
-APART = 14
-"""Figures of an axis that are nearer to each other could not be read."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Model:
-    """One model that has something to draw: each point with the interval that the verdict rests on."""
-
-    report: StudentReport
-    path: StudentPath
-    estimates: tuple[tuple[PathPoint, Interval], ...]
-
-
-def settled_fold(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Fold | None:
-    """`None` where no model has two pairs and a verdict."""
-    reports = {report.student.name: report for report in evaluation.students}
-    known = ((reports.get(path.student), path) for path in paths)
-    models = [
-        _Model(report=report, path=path, estimates=estimates)
-        for report, path in known
-        if report is not None and report.verdict != "invalid" and len(estimates := tuple(_estimates(report, path))) > 1
-    ]
-    if not models:
-        return None
-    shown = models[:MOST_MODELS]
-    body = render(
-        "settled.html",
-        panels=_panels(evaluation, shown),
-        rows=[row for model in shown for row in _estimate_rows(model)],
-        left_out=len(models) - len(shown),
-        where=(LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT),
-    )
-    return Fold(name="settled", title="How the estimate settled", finding=_summary(models), body=body)
-
-
-def _estimates(report: StudentReport, path: StudentPath) -> Iterator[tuple[PathPoint, Interval]]:
-    """The interval is of one kind from the first to the last point."""
-    new_cases = report.claim != "these cases" and bool(path.points) and path.points[-1].cases_like_these is not None
-    for point in path.points:
-        interval = point.cases_like_these if new_cases else point.these_cases
-        if interval is not None:
-            yield point, interval
-
-
-def _summary(models: Sequence[_Model]) -> str:
-    pairs = sorted({model.path.points[-1].pairs for model in models})
-    between_them = f"{pairs[0]} to {pairs[-1]} pairs" if len(pairs) > 1 else count(pairs[0], "pair")
-    return between_them if len(models) == 1 else f"{len(models)} models, {between_them} each"
-
-
-def _panels(evaluation: Evaluation, models: Sequence[_Model]) -> list[dict[str, object]]:
-    ends = [end for model in models for _, interval in model.estimates for end in (interval.low, interval.high)]
-    low, high = max(-1.0, min(*ends, -0.1)), min(1.0, max(*ends, 0.1))
-    most = max(model.path.points[-1].pairs for model in models)
-
-    def x(pairs: int) -> float:
-        return LEFT + (RIGHT - LEFT) * pairs / most
-
-    def y(lift: float) -> float:
-        return BOTTOM - (BOTTOM - TOP) * (min(high, max(low, lift)) - low) / (high - low)
-
-    panels = []
-    for model in models:
-        upper = [(x(point.pairs), y(interval.high)) for point, interval in model.estimates]
-        lower = [(x(point.pairs), y(interval.low)) for point, interval in reversed(model.estimates)]
-        line = [(x(point.pairs), y(point.mean)) for point in model.path.points]
-        panels.append(
-            {
-                "name": model.report.student.name,
-                "colour": verdict_colour(model.report.verdict),
-                "band": _coordinates([*upper, *lower]),
-                "line": _coordinates(line),
-                "end": line[-1],
-                "zero": y(0),
-                "most": most,
-                "marks": [
-                    ("0", y(0) + 4),
-                    *((points(end), y(end) + 4) for end in (low, high) if abs(y(end) - y(0)) > APART),
-                ],
-                "finding": _settled_finding(evaluation, model),
-            }
-        )
-    return panels
-
-
-def _coordinates(places: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{across:.1f},{down:.1f}" for across, down in places)
-
-
-def _settled_finding(evaluation: Evaluation, model: _Model) -> str:
-    return f"{_clear(model)} {_stopped(evaluation, model)}"
-
-
-def _clear(model: _Model) -> str:
-    """From which pair on the interval excluded no lift at all."""
-    since = None
-    for point, interval in model.estimates:
-        if interval.low <= 0 <= interval.high:
-            since = None
-        elif since is None:
-            since = point
-    if since is None:
-        return "The confidence interval still includes 0."
-    side = "above" if since.mean > 0 else "below"
-    return f"The confidence interval has been {side} 0 since pair {since.pairs}."
-
-
-def _stopped(evaluation: Evaluation, model: _Model) -> str:
-    report, last, cap = model.report, model.path.points[-1].pairs, model.path.cap
-    dropped = report.lifts[0].dropped if report.lifts else 0
-    if report.stopped is None and not (evaluation.interrupted and last + dropped < cap):
-        return f"All {cap} planned pairs were run."
-    why = REASONS.get(report.stopped or "interrupted", report.stopped)
-    late = f" {count(report.late, 'answer')} arrived later and did not count." if report.late else ""
-    return f"Stopped after {last} of at most {count(cap, 'pair')} because {why}.{late}"
-
-
-def _estimate_rows(model: _Model) -> Iterator[tuple[str, ...]]:
-    """The estimate at a few numbers of pairs, the last always among them."""
-    step = -(-len(model.estimates) // ROWS_PER_MODEL)
-    chosen = model.estimates[::-1][::step][::-1]
-    for point, interval in chosen:
-        yield model.report.student.name, str(point.pairs), points(point.mean), between(interval)

@@ -13,7 +13,7 @@ from upskill.core.nouns import Evaluation, Lift, StudentReport
 from upskill.core.nouns.case import Json
 from upskill.core.runs.skill_copy import SkillText
 from upskill.report.dumbbell import svg
-from upskill.report.facts import ENOUGH, CaseText, LoggedTrial, RunFacts, StudentPath, TokenRatio
+from upskill.report.facts import ENOUGH, CaseText, LoggedTrial, RunFacts, TokenRatio
 from upskill.report.glance import Glance, glance, glance_of_nothing
 from upskill.report.html.changed import Sides, changed_section
 from upskill.report.html.details import details_section
@@ -24,20 +24,17 @@ from upskill.report.result_notes import headline_names
 from upskill.report.side_by_side import Against, History, RunSide
 from upskill.report.wording import (
     arm_name,
-    between,
-    confidence,
+    confidence_interval,
     instead_words,
     paid,
     points,
     rate_words,
-    shown_lift_interval,
     turn_words,
-    withheld_words,
 )
 
 
 def headline_section(answer: Glance) -> Markup:
-    """The answer in words, the dumbbell, and the same as a table with the interval that the picture leaves out."""
+    """The answer in words, the dumbbell, and the same as a table."""
     return render(
         "headline.html",
         answer=answer,
@@ -58,7 +55,6 @@ def _headline_rows(answer: Glance) -> Iterator[tuple[str, ...]]:
             row.before_text,
             row.after_text,
             f"{row.figures} {row.reach}".strip(),
-            row.other_interval or "–",
             f"{row.sign}\N{NO-BREAK SPACE}{row.verdict}" + (f", {row.among}" if row.among else ""),
             str(row.pairs),
             row.tokens or "–",
@@ -91,7 +87,6 @@ def loading_section(evaluation: Evaluation) -> Markup:
             "Model",
             "Load rate",
             *(arm_name(arm, harness).capitalize() for arm in ("offered", "with_skill")),
-            "Lift if loaded",
         ),
         rows=[_row(report, names[report.student.name]) for report in reports],
         remarks=[said for report in reports for said in _remarks(report, names, alone=len(reports) == 1)],
@@ -102,19 +97,17 @@ def loading_section(evaluation: Evaluation) -> Markup:
 def _row(report: StudentReport, name: str) -> tuple[str, ...]:
     loads = report.loads
     if loads is None:
-        return (name, "–", "–", "–", "–")
-    shown = loads.lift_if_loaded
+        return (name, "–", "–", "–")
     return (
         name,
         f"{loads.loaded} of {loads.answers}: {rate_words(loads)}",
         _lift(report.lifts[0] if report.lifts else None),
         _lift(report.forced),
-        "not shown" if shown is None else f"{points(shown.mean)} ({between(shown.interval)})",
     )
 
 
 def _lift(lift: Lift | None) -> str:
-    return "–" if lift is None else f"{points(lift.mean)} ({confidence(lift)} {between(shown_lift_interval(lift))})"
+    return "–" if lift is None else f"{points(lift.mean)} ({confidence_interval(lift)})"
 
 
 def _remarks(report: StudentReport, names: dict[str, str], *, alone: bool) -> Iterator[str]:
@@ -122,10 +115,6 @@ def _remarks(report: StudentReport, names: dict[str, str], *, alone: bool) -> It
     if loads is None:
         return
     who = "" if alone else f"{names[report.student.name]}: "
-    if not loads.loaded:
-        yield f"{who}Lift if loaded: not shown, because no answer loaded the skill."
-    elif (reason := withheld_words(loads)) is not None:
-        yield f"{who}Lift if loaded: not shown, because {reason}."
     for said in (turn_words(loads), instead_words(loads)):
         if said is not None:
             yield f"{who}{said[:1].upper()}{said[1:]}."
@@ -205,7 +194,6 @@ def report_page(
     trials: Iterable[LoggedTrial] = (),
     skill: SkillText | None = None,
     story: Story | None = None,
-    paths: Sequence[StudentPath] = (),
     ratios: Sequence[TokenRatio] = (),
     enough: float = ENOUGH,
 ) -> str:
@@ -230,7 +218,6 @@ def report_page(
         details=details_section(
             evaluation,
             facts,
-            paths=paths,
             ratios=ratios,
             enough=enough,
             spent=() if story is None else story.spent,

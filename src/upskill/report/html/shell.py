@@ -7,11 +7,11 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from upskill import disk
 from upskill.core.nouns.case import LABEL_MEANINGS, Json
 from upskill.report.dumbbell import DARK, LIGHT, dumbbell_css
 
@@ -114,11 +114,6 @@ WORDS: tuple[Word, ...] = (
     _word(
         "load rate",
         "The share of answers that loaded the offered skill, averaged over cases.",
-    ),
-    _word(
-        "lift if loaded",
-        "The lift of the offered skill divided by the load rate. It is shown only where the answers that did not load "
-        "the skill match those without it, and loads do not go with easy or hard cases.",
     ),
     _word("no verdict", "Too many answers were lost to errors, so nothing is concluded."),
     _word(
@@ -258,8 +253,7 @@ def _hash(text: str) -> str:
 
 @cache
 def _joined(names: tuple[str, ...]) -> str:
-    folder = files("upskill.report.html")
-    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+    return "\n".join(disk.packaged("upskill.report.html", name) for name in names)
 
 
 @cache

@@ -9,7 +9,8 @@ Without a sandbox the same program serves, in a folder of the host and as an ord
 
 import re
 from functools import cache
-from importlib import resources
+
+from upskill import disk
 
 PIECES = ("files", "commands", "channels", "main")
 """In the order in which they need each other."""
@@ -19,5 +20,5 @@ _OWN_IMPORT = re.compile(r"^from upskill\.[^\n]* import (?:\([^)]*\)|[^\n]*)\n",
 @cache
 def init_program() -> bytes:
     """The pieces as one program, without their imports of each other."""
-    texts = [resources.files(__name__).joinpath(f"{piece}.py").read_text(encoding="utf-8") for piece in PIECES]
+    texts = [disk.packaged(__name__, f"{piece}.py") for piece in PIECES]
     return _OWN_IMPORT.sub("", "\n\n".join(texts)).encode("utf-8")

@@ -118,6 +118,7 @@ def set_limits(values: "list[int]") -> None:
         resource.RLIMIT_FSIZE,
         resource.RLIMIT_NOFILE,
         resource.RLIMIT_NPROC,
+        resource.RLIMIT_DATA,
     )
     # One byte, not none: with none the kernel would still hand a crash to the host's own collector, which runs as root.
     resource.setrlimit(resource.RLIMIT_CORE, (1, 1))

@@ -1,10 +1,9 @@
 """The init process itself: serves requests of the host one after the other, and watches the command that it runs."""
 
 import _signal as signal  # what the module of that name is made of, without its enumerations: a third of the start
-import _socket as socket
 import os
 import select
-import struct
+import stat
 import sys
 import time
 
@@ -29,7 +28,6 @@ from upskill.sandbox.init_process.files import (
     write_file,
 )
 
-MEMORY_FILE_SYSTEMS = (WORKSPACE, "/tmp", "/home", "/dev/shm")
 MEMORY_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 """Where a container is told that the kernel ended one of its processes for memory: version 2 and version 1."""
 LOOK_SECONDS = 0.2
@@ -42,10 +40,10 @@ class HostGone(Exception):
 class InitProcess:
     """Serves one request after the other until the host hangs up."""
 
-    def __init__(self, control: int, root: str, *, confined: bool, answers: "int | None" = None) -> None:
-        """`answers` is where answers go if `control` is no socket but a pipe: then no descriptors can be sent."""
+    def __init__(self, control: int, answers: int, root: str, *, confined: bool, counter: "int | None") -> None:
+        """Requests come from `control`. `counter` is a file that says how often the kernel killed for memory here."""
         self.control = control
-        self.answers = control if answers is None else answers
+        self.answers = answers
         self.root = root
         self.confined = confined
         self.received = bytearray()
@@ -57,11 +55,11 @@ class InitProcess:
         self.status_of: dict[int, int] = {}
         self.watched: int | None = None
         self.channels = Channels()
-        self.counter = open_counter() if confined and self.answers != control else None
+        self.counter = counter
         self.kills_known = self.kills_for_memory()
 
     def serve(self) -> None:
-        self.greet()
+        self.answer([b"ready"])
         while True:
             request = self.next_request()
             try:
@@ -74,19 +72,6 @@ class InitProcess:
                 answer = [b"fault", os.fsencode(f"{type(error).__name__}: {error}")]
             if answer:
                 self.answer(answer)
-
-    def greet(self) -> None:
-        """Say `ready`. The host gets a handle of each file system in memory, to see for itself how full it is."""
-        if not self.confined or self.answers != self.control:
-            self.answer([b"ready"])
-            return
-        places = [os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in MEMORY_FILE_SYSTEMS]
-        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(places)}i", *places))
-        line = socket.socket(fileno=self.control)
-        line.sendmsg([pack([b"ready"])], [rights])
-        line.detach()
-        for place in places:
-            os.close(place)
 
     def handle(self, request: "list[bytes]") -> "list[bytes]":
         verb = request[0]
@@ -208,7 +193,7 @@ class InitProcess:
         return bool(others)
 
     def kills_for_memory(self) -> int:
-        """How often the kernel ended a process of this container for memory."""
+        """How often the kernel ended a process of this sandbox for memory."""
         if self.counter is None:
             return 0
         facts = os.pread(self.counter, 4096, 0).split()
@@ -352,8 +337,11 @@ class Job:
             self.feed = None
 
 
-def open_counter() -> "int | None":
-    """The counter of memory of this container, from the engine's own mount."""
+def open_counter(*, in_container: bool) -> "int | None":
+    """What the kernel counts of this sandbox, where it has a control group: handed in as standard output, or in a
+    container in the engine's own mount."""
+    if not in_container:
+        return os.dup(1) if stat.S_ISREG(os.fstat(1).st_mode) else None
     for path in MEMORY_COUNTERS:
         try:
             return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -378,13 +366,14 @@ def main(root: str, *, confined: bool, filters: "str | None" = None, sockets: "t
         refuse_calls(filters)
     control = os.dup(0)
     os.set_blocking(control, False)
-    answers = os.dup(1) if filters is not None else None
+    answers = control if filters is None else os.dup(1)
+    counter = open_counter(in_container=filters is not None) if confined else None
     nothing = os.open("/dev/null", os.O_RDWR)
     for at in range(3):
         os.dup2(nothing, at)
     os.closerange(max(control, nothing) + 1, 4096)
     os.umask(0o022)
-    init_process = InitProcess(control, root, confined=confined, answers=answers)
+    init_process = InitProcess(control, answers, root, confined=confined, counter=counter)
     for target in sockets:
         init_process.channels.listen(os.fsencode(target))
     try:

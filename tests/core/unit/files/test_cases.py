@@ -276,10 +276,10 @@ def test_a_slip_around_the_cases_is_named(tmp_path: Path, value: object, problem
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"", "it is not JSON: Expecting value at line 1"),
+        (b"", "it is not JSON: Expecting value at line 1, column 1"),
         (b"{", "it is not JSON"),
         (b'[{"input": "x",}]', "it is not JSON"),
-        (b"[1]\nx", "it is not JSON: Extra data at line 2"),
+        (b"[1]\nx", "it is not JSON: Extra data at line 2, column 1"),
         (b"\xff\xfe[\x00]\x00", "it is not UTF-8 text"),
         (b'[{"input": "\xe9"}]', "it is not UTF-8 text"),
         (b"[NaN]", "NaN is not JSON"),
@@ -290,7 +290,7 @@ def test_a_slip_around_the_cases_is_named(tmp_path: Path, value: object, problem
         (b"[" * 200_000, "it is nested too deeply"),
         (b'{"a":' * 101 + b"1" + b"}" * 101, "it is nested more than 100 levels deep"),
         (b'[{"input": "x", "expected": {"contains": "a", "contains": "b"}}]', "the key `contains` appears twice"),
-        (b"cases:\n  - input: x\n", "it is not JSON"),
+        (b"cases:\n  - input: x\n", "it is YAML, and cases are one JSON"),
         (b'["\x00"]', "it is not JSON"),
     ],
     ids=lambda value: repr(value[:20]),
@@ -316,7 +316,7 @@ def test_a_flood_of_problems_is_cut(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["missing.json", "n" * 300, "nul\0", "."])
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="no such file") as caught:
+    with pytest.raises(UsageError, match="is a folder" if name == "." else "no such file") as caught:
         read(tmp_path / name)
     assert_explained(caught.value)
 
@@ -599,8 +599,9 @@ def test_a_family_comes_back_as_it_went_and_is_no_part_of_the_digest(tmp_path: P
     case = read(make_file(tmp_path / "c.json", [{**item, "family": " ports "}])).cases[0]
     assert (case.family, alone.family) == ("ports", None)
     assert case.digest == alone.digest
-    write_case_file(tmp_path / "again.json", [case, replace(alone, id="b")])
-    assert read_case_file(tmp_path / "again.json", check_problems=no_problems).cases == (case, replace(alone, id="b"))
+    other = replace(alone, id="b", prompt="What else?")
+    write_case_file(tmp_path / "again.json", [case, other])
+    assert read_case_file(tmp_path / "again.json", check_problems=no_problems).cases == (case, other)
 
 
 @pytest.mark.parametrize("family", ["", "  ", 7, ["a"], "two\nlines", "x" * 61])

@@ -14,38 +14,40 @@ LOOK = replace(
     sketch=("a",),
     cases=(SeenCase(key="k", checks="c", pairs=(SeenPair("w", "b", True, False),)),),
     verdict="helps",
-    claim="cases like these",
+    claim="new cases",
     sentence="helps: +100 points",
-    report={"model": "any", "lifts": [{"mean": 1.0}]},
 )
 
 
 def test_what_is_appended_is_read_oldest_first(tmp_path: Path) -> None:
     ledger = LookLedger(tmp_path / "new" / "looks.jsonl")
     assert ledger.read() == ()
-    older = replace(LOOK, at="2026-01-01T00:00:00+00:00", run="runs/other")
+    older = replace(LOOK, at="2026-01-01T00:00:00+00:00", id="other")
     ledger.append(LOOK)
     ledger.append(older)
     assert ledger.read() == (older, LOOK)
     assert ledger.notes == ()
 
 
-def test_a_run_that_was_resumed_is_one_look_and_a_line_twice_is_one(tmp_path: Path) -> None:
-    ledger = LookLedger(tmp_path / "looks.jsonl")
-    later = replace(LOOK, at="2026-01-03T00:00:00+00:00", run="elsewhere/runs/one", verdict="undecided")
-    for one in (later, LOOK, later, replace(LOOK, student="other")):
-        ledger.append(one)
-    assert [(look.student, look.verdict) for look in ledger.read()] == [
-        ("other", "helps"),
-        ("any", "undecided"),
-    ]
+def test_a_look_has_a_line_for_its_opening_and_its_end_in_whatever_order(tmp_path: Path) -> None:
+    opened = replace(LOOK, ended_at=None, verdict=None, cases=())
+    for number, lines in enumerate(([opened, LOOK], [LOOK, opened], [opened, LOOK, opened], [LOOK, LOOK])):
+        ledger = LookLedger(tmp_path / f"{number}.jsonl")
+        for line in lines:
+            ledger.append(line)
+        assert ledger.read() == (LOOK,)
+    ledger.append(replace(opened, student="other"))
+    assert [(look.student, look.is_open) for look in ledger.read()] == [("any", False), ("other", True)]
 
 
-def test_of_two_looks_of_a_run_in_one_second_the_later_line_counts(tmp_path: Path) -> None:
+def test_of_two_ends_of_a_look_the_later_counts_wherever_its_run_was_moved(tmp_path: Path) -> None:
     ledger = LookLedger(tmp_path / "looks.jsonl")
-    ledger.append(LOOK)
-    ledger.append(replace(LOOK, verdict="undecided"))
-    assert [look.verdict for look in ledger.read()] == ["undecided"]
+    later = replace(LOOK, ended_at="2026-01-03T00:00:00+00:00", run="elsewhere/runs/two", verdict="undecided")
+    for line in (later, LOOK):
+        ledger.append(line)
+    assert ledger.read() == (later,)
+    ledger.append(replace(later, verdict="hurts"))
+    assert [look.verdict for look in ledger.read()] == ["hurts"], "in one second the later line"
 
 
 def test_damaged_lines_are_told_and_cost_nothing_else(tmp_path: Path) -> None:
@@ -53,8 +55,8 @@ def test_damaged_lines_are_told_and_cost_nothing_else(tmp_path: Path) -> None:
     ledger = LookLedger(path)
     ledger.append(LOOK)
     with path.open("ab") as file:
-        file.write(b'<<<<<<< ours\n\n\xff\xfe\n{"format":"upskill.look/9"}\n{"format":"upskill.look/1","at":')
-    other = replace(LOOK, run="runs/other")
+        file.write(b'<<<<<<< ours\n\n\xff\xfe\n{"format":"upskill.look/9"}\n{"format":"upskill.look/2","at":')
+    other = replace(LOOK, id="other", at="2026-01-02T00:00:01+00:00")
     ledger.append(other)
     assert ledger.read() == (LOOK, other)
     assert ledger.notes == (f"ledger {path}: 4 lines cannot be read and are not counted: 2, 4, 5 …",)
@@ -68,7 +70,7 @@ def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
     ledger.append(replace(LOOK, sentence="long " * 2_000))
     ledger.append(LOOK)
     assert ledger.read() == (LOOK,)
-    assert [note.split(": ")[-1][:12] for note in ledger.notes] == ["10,571 bytes", "1"]
+    assert [note.split(": ")[-1][:12] for note in ledger.notes] == ["10,583 bytes", "1"]
 
 
 def test_a_ledger_that_cannot_be_used_becomes_a_note(tmp_path: Path) -> None:
@@ -101,13 +103,8 @@ def test_a_look_without_a_time_that_can_be_compared_is_damaged(tmp_path: Path, a
     assert "1 line cannot be read" in ledger.notes[0]
 
 
-def test_a_line_that_contradicts_itself_spends_its_level_and_says_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "looks.jsonl"
-    kept = replace(LOOK, level=0.0025)
-    LookLedger(path).append(kept)
-    ledger = LookLedger(path, contradiction=lambda _: "its figures")
-    (found,) = ledger.read()
-    assert (found.level, found.verdict, found.claim) == (0.0025, "invalid", None)
-    assert not found.claims_nothing
-    assert found.spoilt
-    assert ledger.notes == (f"ledger {path}: line 1 contradicts itself, so only its level counts: its figures",)
+@pytest.mark.parametrize("level", [0.0, -1.0, 0.5, 1e300])
+def test_a_line_of_no_level_spends_the_first(tmp_path: Path, level: float) -> None:
+    ledger = LookLedger(tmp_path / "looks.jsonl")
+    ledger.append(replace(LOOK, level=level))
+    assert [look.level for look in ledger.read()] == [0.025]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from made_runs import record
-from upskill.atomic_file import write_atomically
+from upskill import disk
 from upskill.core.nouns import Price, Student
 from upskill.core.runs.records import CaseReference, SettingRecord, now, read_run
 from upskill.core.runs.run_folders import create_run
@@ -94,7 +94,7 @@ def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> N
     run = create_run(tmp_path, skill_name="a")
     run.write_record(RECORD)
     with pytest.raises(UnicodeEncodeError):
-        write_atomically(run.path / "run.json", "half \ud83d")
+        disk.write(run.path / "run.json", "half \ud83d")
     assert read_run(run.path) == RECORD
     assert sorted(path.name for path in run.path.iterdir()) == ["logs", "run.json"]
 
@@ -114,8 +114,8 @@ def test_a_path_that_is_not_utf8_does_not_stop_the_run(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_record_is_not_a_run(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(UsageError, match="not a run folder") as caught:
+    for folder, why in ((tmp_path, "not a run folder"), (tmp_path / "missing", "no such folder")):
+        with pytest.raises(UsageError, match=why) as caught:
             read_run(folder)
         assert caught.value.hint == "list the runs with `upskill runs`"
 

@@ -89,7 +89,9 @@ def test_an_unquoted_colon_is_forgiven_with_a_note(tmp_path: Path, line: str, de
     skill = read_skill(make_skill(tmp_path / "a", text=f"---\nname: a\n{line}\nlicense: MIT\n---\n"))
     assert skill.description == description
     assert skill.frontmatter["license"] == "MIT"
-    assert skill.notes == ("the frontmatter is not valid YAML; values with a colon were read as if quoted",)
+    assert skill.notes == (
+        "the frontmatter is not valid YAML: put the value of `description` in double quotes; it was read so",
+    )
 
 
 def test_crlf_a_byte_order_mark_and_spaces_after_the_fence_are_forgiven(tmp_path: Path) -> None:

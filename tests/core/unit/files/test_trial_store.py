@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from upskill.core.nouns import Case, Check, CheckResult, Errored, Grade, PlannedTrial, Scored, Skill, Student, Trial
 from upskill.core.runs.sqlite_file import StoredTrial
-from upskill.core.runs.trial_store import SqliteStore, default_store_path
+from upskill.core.runs.trial_store import KEPT, SqliteStore, default_store_path
 from upskill.errors import EngineError
 
 from .trials import TRIAL
@@ -145,7 +145,7 @@ def test_lost_answers_that_wait_to_be_written_are_counted(path: Path) -> None:
         assert store.lost_answers("t1", fingerprint="f") == 2
 
 
-def test_lost_answers_are_forgotten_with_the_trials(path: Path, clock: Clock) -> None:
+def test_lost_answers_are_forgotten_after_a_week(path: Path, clock: Clock) -> None:
     keep(path, replace(TRIAL, lost=2), clock=clock)
     clock.now += WEEK - timedelta(seconds=1)
     assert lost(path, clock=clock) == 2
@@ -210,20 +210,20 @@ def test_a_trial_older_than_the_moment_asked_for_is_not_recalled(path: Path) -> 
 
 def test_without_a_moment_the_age_limit_of_the_store_holds(path: Path, clock: Clock) -> None:
     keep(path, TRIAL)
-    clock.now = NOW + WEEK - timedelta(seconds=1)
+    clock.now = NOW + KEPT - timedelta(seconds=1)
     assert recall(path, clock=clock) is not None
-    clock.now = NOW + WEEK
+    clock.now = NOW + KEPT
     assert recall(path, clock=clock) is None
 
 
 def test_an_expired_trial_is_replaced_and_a_young_one_is_not(path: Path, clock: Clock) -> None:
     with SqliteStore(path, clock=clock) as store:
         store.keep(TRIAL, fingerprint="f")
-        clock.now = NOW + WEEK - timedelta(seconds=1)
+        clock.now = NOW + KEPT - timedelta(seconds=1)
         store.keep(OTHER, fingerprint="f")
         store.flush()
         assert answer_of(store.recall("t1", fingerprint="f")) == TRIAL.answer
-        clock.now = NOW + WEEK
+        clock.now = NOW + KEPT
         store.keep(OTHER, fingerprint="f")
         store.flush()
         assert store.recall("t1", fingerprint="f") == StoredTrial(trial=OTHER, stored_at=clock.now)
@@ -232,7 +232,7 @@ def test_an_expired_trial_is_replaced_and_a_young_one_is_not(path: Path, clock: 
 def test_expired_trials_are_deleted_when_a_store_is_opened(path: Path, clock: Clock) -> None:
     keep(path, *(replace(TRIAL, id=f"old{number}") for number in range(5_000)))
     full = path.stat().st_size
-    clock.now = NOW + WEEK
+    clock.now = NOW + KEPT
     keep(path, replace(TRIAL, id="new"), clock=clock)
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT id FROM trials").fetchall() == [("new",)]
@@ -245,6 +245,13 @@ def test_a_trial_stays_as_long_as_whoever_kept_it_wanted(path: Path) -> None:
     later = NOW + timedelta(days=20)
     keep(path, replace(TRIAL, id="t2"), clock=lambda: later)
     assert recall(path, newest_after=later - timedelta(days=30), clock=lambda: later) is not None
+
+
+def test_answers_are_found_by_the_beginning_of_their_identity(path: Path) -> None:
+    keep(path, replace(TRIAL, id="ab1"), replace(TRIAL, id="ab2"), replace(TRIAL, id="b"))
+    with SqliteStore(path, clock=lambda: NOW) as store:
+        assert sorted(trial.id for trial in store.named_like("ab")) == ["ab1", "ab2"]
+        assert store.named_like("a%") == ()
 
 
 def test_a_store_that_is_too_large_loses_what_expires_first(path: Path, clock: Clock) -> None:

@@ -170,16 +170,3 @@ def test_arguments_that_are_nested_too_deeply_are_answered() -> None:
     deep = json.dumps({"name": "bash", "arguments": "[" * 50_000})
     _, [call] = text_calls(f"```json\n{deep}\n```", SCHEMAS)
     assert call.error == "its arguments are no object"
-
-
-@pytest.mark.parametrize(
-    "given", [f"notes\n```json\n{CALL}\n```\n", CALL.replace(" ", "\n  "), f"do this: {CALL} at once"]
-)
-@pytest.mark.parametrize("text", [f"```json\n{CALL}\n```", f"The file says:\n```json\n{CALL}\n```", CALL])
-def test_a_call_that_stands_in_what_the_model_was_given_is_a_quotation(text: str, given: str) -> None:
-    assert text_calls(text, SCHEMAS, given=[given]) == (text, ())
-
-
-def test_a_call_that_only_resembles_what_was_given_is_read() -> None:
-    _, [call] = text_calls(f"```json\n{CALL}\n```", SCHEMAS, given=[SECOND, "Run ls by the tool bash."])
-    assert call.error is None

@@ -1,5 +1,7 @@
 """Near-duplicates: numbers and names make no new case, other words do."""
 
+import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +16,12 @@ from upskill.core.cases.family import (
     near_duplicate,
     near_duplicates,
     with_merged_families,
+    with_recognised_families,
 )
-from upskill.core.cases.files import read_case_file
+from upskill.core.cases.files import read_case_file, read_skill_cases
 from upskill.core.checks import check_problems
 from upskill.core.nouns import Case, Check
+from upskill.core.nouns.case import UserTurn, prompt_of
 
 ROOT = Path(__file__).parents[4]
 
@@ -152,3 +156,128 @@ def test_notes_name_near_duplicates_a_dominant_family_and_a_family_on_both_sides
     assert any(
         "the family f has practice cases and other cases" in note for note in family_notes([*mixed, other, *same])
     )
+
+
+def asked(name: str, prompt: str, answer: str = "x", *, family: str | None = None, session: str | None = None) -> Case:
+    checks = (Check(kind="contains", spec=answer),)
+    return Case(
+        id=name, prompt=prompt, checks=checks, family=family, extra={} if session is None else {"session": session}
+    )
+
+
+def said(name: str, *prompts: str) -> Case:
+    turns = tuple(UserTurn(prompt=prompt, checks=(Check(kind="contains", spec=name),)) for prompt in prompts)
+    checks = tuple(check for turn in turns for check in turn.checks)
+    return Case(id=name, prompt=prompt_of(turns), checks=checks, turns=turns)
+
+
+PORT = "Which port does the gauge use when nothing is configured?"
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        (asked("a", PORT, "7413"), asked("b", f"In one line, please: {PORT}", "7413")),
+        (asked("a", PORT, "7413"), asked("b", "When nothing is configured, which port does the gauge use", "7413")),
+        (asked("a", PORT, "7413"), asked("b", f" {PORT.upper()}\n", "another answer")),
+        (asked("a", "Do it.", "1", session="monday"), asked("b", "Something else.", "2", session="monday")),
+        (asked("a", PORT, "7413"), asked("b", "Someone wants to reach the gauge; which number do they dial?", "7413")),
+        (said("a", "The build is red.", "Why?"), said("b", "The  build is red.", "How do I mend it?")),
+        (asked("a", "The build is red."), said("b", "The build is red.", "How do I mend it?")),
+        (said("a", "It is red.", "Why?"), said("b", "It is red.", "Why?", "Since when?")),
+    ],
+    ids=[
+        "more words",
+        "other order",
+        "same prompt",
+        "session",
+        "same value",
+        "first turn",
+        "prompt and turn",
+        "prefix",
+    ],
+)
+def test_what_is_one_draw_is_recognised_as_one_family(cases: tuple[Case, Case]) -> None:
+    assert [case.family for case in with_recognised_families(cases)] == ["like a", "like a"]
+    assert [case.family for case in with_recognised_families(cases[::-1])] == ["like b", "like b"]
+    notes = [*family_notes(with_recognised_families(cases))]
+    assert any("a, b (`family: none` in a case keeps it apart)" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        (asked("a", PORT, "7413"), asked("b", PORT.replace("gauge", "valve"), "7414")),
+        (
+            asked("a", "Where is `north` moored, by the berth plan?"),
+            asked("b", "Where is `south` moored, by the berth plan?"),
+        ),
+        (
+            asked("a", "What does exit code 3 of the gauge mean?"),
+            asked("b", "What does exit code 4 of the gauge mean?"),
+        ),
+        (asked("a", "What is the log file of tarnctl?"), asked("b", "What is the lock file of tarnctl?")),
+        (asked("a", "Port?"), asked("b", "Host?")),
+        (asked("a", "Is the gauge open at night?", "yes"), asked("b", "May I paint the crane?", "yes")),
+        (asked("a", "Read it.", session="monday"), asked("b", "Write it.", session="tuesday")),
+        (said("a", "It is red.", "Why?"), said("b", "It is green.", "Why?")),
+        (one("a", "Mend it.", **{"app.py": "one"}), one("b", "Mend it.", **{"app.py": "another"})),
+        (asked("a", PORT, family="none"), asked("b", PORT, family="None")),
+        (asked("a", PORT, family="one"), asked("b", PORT, family="two")),
+    ],
+    ids=[
+        "answer",
+        "name",
+        "number",
+        "word",
+        "short",
+        "ordinary answer",
+        "sessions",
+        "turns",
+        "files",
+        "none",
+        "two families",
+    ],
+)
+def test_questions_about_different_things_stay_apart(cases: tuple[Case, Case]) -> None:
+    assert len(by_family(with_recognised_families(cases))) == 2
+
+
+def test_a_recognised_case_joins_the_family_that_a_person_named() -> None:
+    cases = [asked("a", PORT), asked("b", PORT, family="ports"), asked("c", "Another question.", family="ports")]
+    assert [case.family for case in with_recognised_families(cases)] == ["ports"] * 3
+
+
+@given(st.permutations(range(6)))
+def test_families_are_recognised_in_any_order_and_only_once(order: list[int]) -> None:
+    prompts = (PORT, f"Please: {PORT}", "Why?", PORT.lower(), "Where is the gauge?", "Whose is it?")
+    found = with_recognised_families([asked(f"c{number}", prompts[number]) for number in order])
+    groups = {frozenset(case.id for case in family) for family in by_family(found)}
+    assert groups == {frozenset({"c0", "c1", "c3"}), *(frozenset({f"c{number}"}) for number in (2, 4, 5))}
+    assert with_recognised_families(found) == found
+
+
+def test_a_thousand_cases_with_one_check_are_read_at_once() -> None:
+    cases = [asked(f"c{number}", f"Question {number} about thing {number % 7} in words") for number in range(2_000)]
+    began = time.process_time()
+    assert len(by_family(with_recognised_families(cases))) == 2_000
+    assert time.process_time() - began < 2
+
+
+CASE_FILES = sorted(
+    path
+    for folder in ("gallery", "examples", "src/upskill/setup")
+    for pattern in ("skill_meta.json", "evals.json", "cases.json")
+    for path in (ROOT / folder).rglob(pattern)
+    if '"input"' in path.read_text()
+)
+
+
+@pytest.mark.parametrize("path", CASE_FILES, ids=lambda path: path.parent.name)
+def test_the_cases_of_this_repository_keep_their_families(path: Path) -> None:
+    items = json.loads(path.read_text())
+    listed = items if isinstance(items, list) else items["cases"]
+    read = read_skill_cases(path.parent, check_problems=lambda _: []) or read_case_file(
+        path, check_problems=lambda _: []
+    )
+    assert [case.family for case in read.cases] == [item.get("family") for item in listed]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from upskill.core.nouns import Case, Check, Skill, Student
-from upskill.core.nouns.look import alike, case_key, checks_digest, kind_key, model_key, sketch_of, words_of
+from upskill.core.nouns.look import alike, case_key, checks_digest, kind_key, model_key, sketch_of
 
 CASE = Case(
     id="a",
@@ -76,9 +76,3 @@ def test_another_port_is_another_kind_only_where_nothing_is_known_of_what_is_ser
     for known in (True, False):
         keys = {kind_key(one, harness="chat/1", conditions={}, known=known) for one in (STUDENT, moved)}
         assert len(keys) == (1 if known else 2)
-
-
-def test_the_words_of_a_case_are_those_of_its_prompt_and_files_however_they_are_written() -> None:
-    words = words_of(CASE)
-    assert words == words_of(replace(CASE, prompt="say it: WHERE is the cafe\u0301", checks=()))
-    assert set(words) < set(words_of(replace(CASE, files={"map.txt": b"1 2 3"})))

@@ -87,7 +87,7 @@ def test_the_verdict_is_about_the_second_arm_and_what_follows_stands_beside_it()
 
 
 def test_a_case_without_a_passage_has_no_ceiling_beside_its_pair() -> None:
-    plan = replace(plan_of(4, repeats=3), arms=("baseline", "with_skill", "ceiling"), turn_cap=10)
+    plan = replace(plan_of(4, repeats=3), arms=("baseline", "with_skill", "ceiling"))
     named = tuple(replace(case, passage="p") if case.id in ("c0", "c2") else case for case in plan.cases)
     plan = replace(plan, cases=named)
     assert {turn.case.id: len(turn.arms) for turn in plan.turns()} == {"c0": 3, "c1": 2, "c2": 3, "c3": 2}

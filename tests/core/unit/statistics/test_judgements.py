@@ -1,4 +1,4 @@
-"""One judgement for fixed and sequential designs: verdict, claim and the sentence a person reads."""
+"""One judgement for every design: the verdict, what it is about, and the sentence a person reads."""
 
 import random
 from collections.abc import Sequence
@@ -10,18 +10,20 @@ from hypothesis import strategies as st
 
 from upskill.core.nouns import Interval
 from upskill.core.statistics import (
-    FIXED,
+    ONE_LOOK,
+    CaseTally,
     DroppedPair,
-    Judgement,
+    GateFindings,
+    Level,
     Pair,
     Pairing,
-    Sequential,
+    counted_pairs,
     holds_among,
     judge,
     measure_lift,
 )
 from upskill.core.statistics.intervals import Ratio
-from upskill.core.statistics.pairs import Decision, Losses, worst_case
+from upskill.core.statistics.pairs import Losses, worst_case
 from upskill.core.statistics.verdict import figures
 
 FEWER_TOKENS = Ratio(typical=0.62, interval=Interval(low=0.55, high=0.70), total=0.6, cases=20)
@@ -41,28 +43,26 @@ def pairing_of(rows: list[str], drops: tuple[DroppedPair, ...] = ()) -> Pairing:
     return Pairing(arm="with_skill", against="baseline", pairs=tuple(pairs_of(rows)), drops=drops)
 
 
-def run_through(rows: list[str], *, min_lift: float | None = None) -> Judgement:
-    """The judgement of a sequential design fed these rows round by round."""
-    design = Sequential(cases=len(rows), cap=len(rows) * len(rows[0]), min_lift=min_lift)
-    for one in sorted(pairs_of(rows), key=lambda pair: pair.repeat):
-        design.add(one)
-    return judge(design.pairing, decision=design.decision, min_lift=min_lift)
-
-
 def drop(case: int, repeat: int, passed: bool | None, passed_against: bool | None) -> DroppedPair:
     return DroppedPair(case_id=f"case{case:02}", repeat=repeat, passed=passed, passed_against=passed_against)
 
 
-# Fixed designs
+# Verdicts
 
 
-def test_fixed_design_that_helps_says_by_how_much() -> None:
+def test_a_skill_that_helps_is_said_by_how_much() -> None:
     judgement = judge(pairing_of(["WW+"] * 10 + ["-W-"] * 10))
-    assert (judgement.verdict, judgement.claim, judgement.reason) == ("helps", "cases like these", None)
+    assert (judgement.verdict, judgement.claim) == ("helps", "new cases")
     assert judgement.sentence == "helps: +50 points (95% CI +28 to +63, 60 pairs)"
 
 
-def test_fixed_design_with_few_cases_speaks_of_these_only() -> None:
+def test_the_level_of_the_look_is_stated() -> None:
+    pairing = pairing_of(["W"] * 5 + ["-"] * 7)
+    assert judge(pairing).sentence == "helps: +42 points (95% CI +4 to +74, 12 pairs)"
+    assert judge(pairing, level=Level(looks=2)).sentence == "helps: +42 points (97.5% CI +3 to +80, 12 pairs)"
+
+
+def test_few_cases_speak_of_themselves_only() -> None:
     judgement = judge(pairing_of(["WW+W"] * 4))
     assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
     assert judgement.sentence == (
@@ -70,38 +70,44 @@ def test_fixed_design_with_few_cases_speaks_of_these_only() -> None:
     )
 
 
-def test_two_flipped_cases_of_twenty_are_not_shown_for_others() -> None:
+def test_from_six_cases_on_nothing_is_claimed_of_these_cases() -> None:
     judgement = judge(pairing_of(["WWWWW"] * 2 + ["+++++"] * 9 + ["-----"] * 9))
-    assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
-    assert judgement.sentence.startswith("helps on these 20 cases: +10 points")
-    assert judgement.sentence.endswith("not shown for new cases of this kind")
+    assert (judgement.verdict, judgement.claim) == ("undecided", None)
+    assert "; 2 of 20 cases changed, all for the better" in judgement.sentence
 
 
-def test_no_difference_is_said_where_the_lift_is_surely_small() -> None:
-    judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]))
-    assert (judgement.verdict, judgement.claim) == ("no difference", "these cases")
-    assert judgement.sentence.startswith("no difference on these 20 cases: 0 points (95% CI −")
-    assert judgement.lift is not None
-    assert figures(judgement.lift, judgement.lift.these_cases) in judgement.sentence, (
-        "one interval, wherever it is shown"
-    )
+def test_no_difference_takes_many_cases() -> None:
+    few, many = (judge(pairing_of(["+"] * cases)) for cases in (20, 40))
+    assert (few.verdict, few.sentence.partition("; ")[2]) == ("undecided", "none of 20 cases changed")
+    assert (many.verdict, many.claim) == ("no difference", "new cases")
+    assert many.sentence == "no difference: 0 points (95% CI −9 to +9, 40 pairs)"
+    assert many.lift is not None
+    assert figures(many.lift) in many.sentence, "one interval, wherever it is shown"
 
 
-def test_undecided_says_what_is_still_possible_and_what_it_takes_to_know() -> None:
-    judgement = judge(pairing_of(["W+L", "+W-", "L+-", "W--", "-L+", "++-", "--W", "+-+", "-+L", "+++"]))
+def test_undecided_says_what_changed_and_how_many_more_cases_would_show_it() -> None:
+    judgement = judge(pairing_of(["W"] * 4 + ["-"] * 8))
     assert (judgement.verdict, judgement.claim) == ("undecided", None)
     assert judgement.sentence == (
-        "undecided: 0 points (95% CI −20 to +20, 30 pairs); to detect +20: 304 more calls on 76 cases"
+        "undecided for new cases: +33 points (95% CI −2 to +65, 12 pairs); 4 of 12 cases changed, all for the better; "
+        "18 more cases (at least 36 calls) would show a lift like this"
     )
 
 
-def test_undecided_with_few_cases_counts_calls_on_the_same_cases() -> None:
+def test_cases_that_went_both_ways_are_counted_both_ways() -> None:
+    judgement = judge(pairing_of(["W", "W", "L"] + ["-"] * 9))
+    assert "3 of 12 cases changed: 2 for the better, 1 for the worse" in judgement.sentence
+    assert judge(pairing_of(["W"] + ["-"] * 11)).sentence.count("1 of 12 cases changed, for the better") == 1
+    assert "none of 12 cases changed" in judge(pairing_of(["-"] * 12)).sentence
+
+
+def test_undecided_with_few_cases_says_how_many_a_verdict_takes() -> None:
     judgement = judge(pairing_of(["W+L-", "+W--", "L+--"]))
-    assert judgement.sentence.startswith("undecided: 0 points (95% CI −41 to +41, 12 pairs)")
-    assert judgement.sentence.endswith("to detect +41: 48 more calls")
+    assert judgement.sentence.startswith("undecided on these 3 cases: 0 points (95% CI −")
+    assert judgement.sentence.endswith("6 cases are the fewest for a verdict about new cases")
 
 
-def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
+def test_the_lift_asked_for_is_shown_excluded_or_neither() -> None:
     helped = pairing_of(["WW+"] * 10 + ["-W-"] * 10)
     assert judge(helped, min_lift=0.25).clears is True
     assert judge(helped, min_lift=0.25).sentence.endswith("60 pairs); a lift of at least +25 points is shown")
@@ -111,24 +117,41 @@ def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
     assert judge(helped, min_lift=0.8).sentence.endswith("a lift of +80 points is excluded")
 
 
+def test_copies_of_one_answer_are_one_answer_where_only_these_cases_are_spoken_of() -> None:
+    def copied(rows: list[str]) -> Pairing:
+        pairing = pairing_of(rows)
+        return replace(pairing, pairs=tuple(replace(one, answers=("with", one.case_id)) for one in pairing.pairs))
+
+    assert len(counted_pairs(copied(["WWWW"] * 3)).pairs) == 3
+    assert len(counted_pairs(copied(["WWWW"] * 8)).pairs) == 32, "units are cases there, however often they were asked"
+
+
+def test_broken_cases_are_named_first() -> None:
+    broken = CaseTally(case_id="port", pairs=8, passed=0, passed_against=8)
+    judgement = judge(pairing_of(["LL"] + ["++"] * 11), gate=GateFindings(broken=(broken,)))
+    assert judgement.sentence.startswith(
+        "breaks 1 of 12 cases: port (8 of 8 before, 0 now); undecided for new cases: −8"
+    )
+
+
 # Cheaper
 
 
 def test_fewer_tokens_and_no_worse_is_cheaper() -> None:
-    judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]), tokens=FEWER_TOKENS)
-    assert (judgement.verdict, judgement.claim) == ("cheaper", "these cases")
+    judgement = judge(pairing_of(["+"] * 50), tokens=FEWER_TOKENS)
+    assert (judgement.verdict, judgement.claim) == ("cheaper", "new cases")
     assert judgement.sentence == (
-        "cheaper on these 20 cases: 0.62 times the tokens (95% CI 0.55 to 0.70); "
-        "lift 0 points (95% CI −4 to +4, 100 pairs)"
+        "cheaper: 0.62 times the tokens (95% CI 0.55 to 0.70); lift 0 points (95% CI −7 to +7, 50 pairs)"
     )
 
 
 def test_fewer_tokens_alone_are_not_cheaper_where_the_skill_may_hurt() -> None:
     assert judge(pairing_of(["W+L", "+L-", "-W+"] * 3), tokens=FEWER_TOKENS).verdict == "undecided"
+    assert judge(pairing_of(["+"] * 20), tokens=FEWER_TOKENS).verdict == "undecided", "20 cases exclude no loss of 10"
 
 
 def test_as_many_tokens_are_not_cheaper() -> None:
-    assert judge(pairing_of(["+++++"] * 20), tokens=SAME_TOKENS).verdict == "no difference"
+    assert judge(pairing_of(["+"] * 50), tokens=SAME_TOKENS).verdict == "no difference"
 
 
 def test_skill_that_helps_is_said_to_help_also_where_it_is_cheaper() -> None:
@@ -141,79 +164,50 @@ def test_skill_that_helps_is_said_to_help_also_where_it_is_cheaper() -> None:
 def test_best_of_several_models_needs_a_stricter_level() -> None:
     pairing = pairing_of(["W"] * 8 + ["+"] * 12)
     judgement = judge(pairing)
-    assert (judgement.verdict, judgement.claim) == ("helps", "cases like these")
-    assert holds_among(judgement, pairing, FIXED, models=2) is True
-    assert holds_among(judgement, pairing, FIXED, models=20) is False
-    assert holds_among(judgement, pairing, FIXED, models=1) is None, "it is no best of anything"
-    here = pairing_of(["WWWWW"] * 2 + ["+++++"] * 9 + ["-----"] * 9)
-    assert holds_among(judge(here), here, FIXED, models=2) is None, "nothing is claimed for cases like these"
+    assert (judgement.verdict, judgement.claim) == ("helps", "new cases")
+    assert holds_among(judgement, pairing, ONE_LOOK, models=2) is True
+    assert holds_among(judgement, pairing, ONE_LOOK, models=20) is False
+    assert holds_among(judgement, pairing, ONE_LOOK, models=1) is None, "it is no best of anything"
+    here = pairing_of(["WWWW"] * 4)
+    assert holds_among(judge(here), here, ONE_LOOK, models=2) is None, "nothing is claimed for new cases"
 
 
-# Sequential designs
+# What withholds a verdict
 
 
-def test_sequential_design_uses_the_wider_interval() -> None:
-    rows = ["WW+"] * 10 + ["-W-"] * 10
-    fixed, early = judge(pairing_of(rows)), judge(pairing_of(rows), decision=Decision(reason="cap"))
-    assert fixed.lift is not None
-    assert early.lift is not None
-    assert early.lift.these_cases.low < fixed.lift.these_cases.low
+def test_interrupted_run_claims_nothing_and_says_so() -> None:
+    judgement = judge(pairing_of(["W"] * 12), cut_short="interrupted")
+    assert (judgement.verdict, judgement.claim, judgement.doubt) == ("undecided", None, "interrupted")
+    assert judgement.sentence.startswith("undecided, interrupted: +100 points (95% CI +")
 
 
-def test_interval_is_cut_at_zero_on_the_side_of_the_verdict() -> None:
-    # The sign test decides on eight wins and one loss; the interval alone would reach below zero.
-    rows = ["W"] * 14 + ["+"] * 5 + ["L"] * 1
-    decision = Decision(reason="decided", verdict="helps", claim="cases like these")
-    judgement = judge(pairing_of(["W", "+", "+", "+", "+", "+", "+"]), decision=decision)
-    assert judgement.lift is not None
-    assert judgement.lift.cases_like_these is not None
-    assert judgement.lift.cases_like_these.above_zero
-    assert judgement.sentence == "helps: +14 points (95% CI above 0 to +83, 7 pairs)"
-    mirrored = judge(
-        pairing_of(["L", "+", "+", "+", "+", "+", "+"]),
-        decision=Decision(reason="decided", verdict="hurts", claim="cases like these"),
+def test_answers_seen_before_their_checks_changed_claim_nothing() -> None:
+    judgement = judge(pairing_of(["W"] * 12), regraded=True, min_lift=0.1)
+    assert (judgement.verdict, judgement.claim, judgement.clears) == ("undecided", None, None)
+    assert judgement.sentence.startswith(
+        "undecided: the checks changed after the answers were seen; by the new ones +100 points"
     )
-    assert mirrored.sentence == "hurts: −14 points (95% CI −83 to below 0, 7 pairs)"
-    assert judge(pairing_of(rows), decision=decision).sentence == "helps: +65 points (95% CI +28 to +100, 20 pairs)"
 
 
-def test_sequential_sentence_says_how_many_pairs_it_took() -> None:
-    judgement = run_through(["WWWWW"] * 20)
-    assert judgement.reason == "decided"
-    assert judgement.sentence == "helps: +100 points (95% CI +40 to +100, 8 pairs)"
-
-
-def test_claim_about_these_cases_prints_the_pooled_lift() -> None:
-    decision = Decision(reason="decided", verdict="helps", claim="these cases")
-    judgement = judge(pairing_of(["WWWW", "WWWW", "+", "+"]), decision=decision)
-    assert judgement.lift is not None
-    assert judgement.lift.mean == pytest.approx(0.8)
-
-
-def test_interrupted_run_says_so() -> None:
-    judgement = judge(pairing_of(["+", "W", "+"]), decision=Decision(reason="interrupted"))
-    assert judgement.sentence.startswith("undecided, interrupted: +33 points (95% CI −")
-
-
-def test_asked_lift_is_part_of_the_sentence() -> None:
-    judgement = run_through(["WWWWW"] * 20, min_lift=0.2)
-    assert (judgement.verdict, judgement.clears) == ("helps", True)
-    assert (
-        judgement.sentence
-        == "helps: +100 points (95% CI +75 to +100, 30 pairs); a lift of at least +20 points is shown"
-    )
+def test_a_claim_must_hold_with_the_cases_that_were_removed() -> None:
+    pairing = pairing_of(["W"] * 6 + ["-"] * 6)
+    gone = [Pair(case_id=f"removed {number}", repeat=0, passed=False, passed_against=True) for number in range(3)]
+    assert judge(pairing).verdict == "helps"
+    judgement = judge(pairing, removed=gone)
+    assert (judgement.verdict, judgement.doubt) == ("undecided", "removed cases")
+    assert judgement.sentence.endswith("; not shown with the 3 removed or changed cases included")
+    assert judge(pairing, removed=[replace(one, passed=True) for one in gone]).verdict == "helps"
 
 
 # Errors
 
 
-def test_too_many_drops_are_invalid_in_every_design() -> None:
+def test_too_many_drops_are_invalid() -> None:
     drops = tuple(drop(case, 1, None, None) for case in range(3))
     pairing = pairing_of(["W"] * 10, drops)
-    for decision in (None, Decision(reason="decided", verdict="helps", claim="cases like these")):
-        judgement = judge(pairing, decision=decision)
-        assert (judgement.verdict, judgement.claim) == ("invalid", None)
-        assert judgement.sentence == "no verdict: 3 of 13 pairs were dropped because an answer errored"
+    judgement = judge(pairing)
+    assert (judgement.verdict, judgement.claim) == ("invalid", None)
+    assert judgement.sentence == "no verdict: 3 of 13 pairs were dropped because an answer errored"
 
 
 def losing(pairing: Pairing, lost: Sequence[tuple[int, int]], against: Sequence[tuple[int, int]] = ()) -> Pairing:
@@ -260,22 +254,16 @@ def test_claim_that_hangs_on_lost_answers_is_not_made() -> None:
     assert judge(pairing_of(rows)).verdict == "helps"
     judgement = judge(losing(pairing_of(rows), [(0, 0), (1, 0), (2, 0)]))
     assert (judgement.verdict, judgement.claim) == ("undecided", None)
-    assert judgement.sentence.endswith("; not shown if the 3 lost answers with the skill had failed")
+    assert judgement.lift is not None
+    assert judgement.lift.interval.low < 0 < judgement.lift.interval.high, "the interval that decided"
+    assert judgement.lift.supposes == "the 3 lost answers with the skill had failed"
+    assert judgement.sentence.startswith("undecided because of lost answers: +30 points (95% CI ")
+    assert judgement.sentence.endswith(" if the 3 lost answers with the skill had failed, 20 pairs)")
     mirrored = judge(losing(pairing_of([row.replace("W", "L") for row in rows]), [(0, 0)], [(1, 0), (2, 0)]))
     assert mirrored.verdict == "undecided"
     assert mirrored.sentence.endswith(
-        "; not shown if the 1 lost answer with the skill had passed and the 2 lost answers without the skill had failed"
+        " if the 1 lost answer with the skill had passed and the 2 lost answers without the skill had failed, 20 pairs)"
     )
-
-
-def test_design_that_lost_answers_kept_from_a_decision_says_so_beside_an_interval_above_zero() -> None:
-    pairing = losing(pairing_of(["W"] * 8 + ["+"] * 12), [(0, 0), (1, 0), (2, 0)])
-    judgement = judge(pairing, decision=Decision(reason="futile"))
-    assert judgement.verdict == "undecided"
-    assert "CI +" in judgement.sentence
-    assert judgement.sentence.endswith("; not shown if the 3 lost answers with the skill had failed")
-    stopped = judge(pairing, decision=Decision(reason="interrupted"))
-    assert stopped.sentence.startswith("undecided, interrupted: ")
 
 
 def test_claim_that_holds_in_the_worst_case_is_made_and_its_figures_are_those_measured() -> None:
@@ -325,7 +313,7 @@ def test_swapping_the_arms_negates_lift_and_mirrors_the_verdict(rows: list[str])
     assert one.lift is not None
     assert other.lift is not None
     assert other.lift.mean == pytest.approx(-one.lift.mean)
-    assert other.lift.these_cases.low == pytest.approx(-one.lift.these_cases.high)
+    assert other.lift.interval.low == pytest.approx(-one.lift.interval.high)
     mirrored = {"helps": "hurts", "hurts": "helps"}.get(one.verdict, one.verdict)
     assert (other.verdict, other.claim) == (mirrored, one.claim)
 
@@ -346,5 +334,5 @@ def test_errored_pair_never_changes_the_lift(rows: list[str], errors: list[tuple
     clean, dropped = measure_lift(pairing_of(rows)), measure_lift(pairing_of(rows, drops))
     assert clean is not None
     assert dropped is not None
-    assert (clean.mean, clean.these_cases) == (dropped.mean, dropped.these_cases)
+    assert (clean.mean, clean.interval) == (dropped.mean, dropped.interval)
     assert dropped.dropped == len(errors)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from upskill.core.nouns import Arm, CheckResult, Errored, Grade, Scored, Trial, Usage
-from upskill.core.statistics import SEQUENTIAL, measure_tokens
+from upskill.core.statistics import Level, measure_tokens
 from upskill.core.statistics.intervals import typical_ratio
 
 PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw=""),)))
@@ -43,7 +43,7 @@ def test_interval_is_students_t_over_the_logarithms() -> None:
     assert ratio.interval is not None
     assert ratio.interval.low == pytest.approx(math.exp(math.log(1 / 4) - half), rel=1e-5)
     assert ratio.interval.high == pytest.approx(math.exp(math.log(1 / 4) + half), rel=1e-5)
-    wider = typical_ratio([(1, 2), (1, 4), (1, 8)], SEQUENTIAL)
+    wider = typical_ratio([(1, 2), (1, 4), (1, 8)], Level(looks=2))
     assert wider.interval is not None
     assert wider.interval.high > ratio.interval.high
 

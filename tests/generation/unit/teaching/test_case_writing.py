@@ -328,7 +328,11 @@ def test_the_qualifier_is_asked_about_what_is_handed_out() -> None:
 
 
 def test_held_out_cases_of_a_habit_are_written_from_its_later_sessions_alone() -> None:
-    later = replace(MATERIAL, documents=(Document(name="1-later.md", text="Think of the jay."),))
+    birds = ("jay", "ibis", "kite")
+    later = {
+        f"session-{bird}": replace(MATERIAL, documents=(Document(name="1.md", text=f"Think of the {bird}."),))
+        for bird in birds
+    }
     teacher = CaseTeacher()
 
     def write(material: Material, **more: Any) -> WrittenCases:
@@ -336,9 +340,22 @@ def test_held_out_cases_of_a_habit_are_written_from_its_later_sessions_alone() -
 
     result = write_earlier_and_later(write, MATERIAL, later, CaseCounts(learn=4, held_out=8, negative=2), ())
     assert uses(result) == (4, 8, 2)
-    first, *others = ["jay" in question.messages[0].text for question in teacher.asked]
-    assert not first
-    assert others
-    assert all(others)
-    families = [{case.family for case in result.cases if case.use == use} for use in ("learn", "held-out")]
-    assert not families[0] & families[1]
+    seen = [[bird for bird in birds if bird in question.messages[0].text] for question in teacher.asked]
+    assert seen == [[], *([bird] for bird in birds)]
+    families = Counter(case.family for case in result.cases if case.use == "held-out")
+    assert families == {"session-jay": 3, "session-ibis": 3, "session-kite": 2}
+
+
+def test_a_later_session_that_gives_no_case_costs_its_own_cases_alone() -> None:
+    def write(material: Material, **more: Any) -> WrittenCases:
+        if material is gone:
+            raise TeacherUnusable("the teacher wrote no readable case: no reason")
+        return written(CaseTeacher(), material=material, **more)
+
+    gone = replace(MATERIAL, task="Gone.")
+    counts = CaseCounts(learn=0, held_out=4, negative=0)
+    result = write_earlier_and_later(write, MATERIAL, {"session-1": gone, "session-2": MATERIAL}, counts, ())
+    assert {case.family for case in result.cases} == {"session-2"}
+    assert result.dropped == ("session-1: the teacher wrote no readable case: no reason",)
+    with pytest.raises(TeacherUnusable):
+        write_earlier_and_later(write, MATERIAL, {"session-1": gone}, counts, ())

@@ -108,7 +108,7 @@ def test_the_name_of_a_tool_may_be_said_and_the_words_of_the_skill_are_found_in_
 
 
 def test_a_teacher_that_writes_nothing_usable_is_reported() -> None:
-    with pytest.raises(TeacherUnusable, match="no usable prompt"):
+    with pytest.raises(TeacherUnusable, match="the teacher wrote no usable one"):
         write_trigger_prompts(SKILL, Teacher(json.dumps({"prompts": [{"prompt": "", "why": ""}]})), counts=FEW)
 
 

@@ -124,7 +124,7 @@ def test_price_has_room_for_conversations_where_they_may_be_written() -> None:
     talks = replace(NEW_SKILL, material=DIRECTED)
     assert of_students(talks).calls_at_most == 4 * of_students(NEW_SKILL).calls_at_most
     assert (of_students(talks).price_at_most or 0) > 4 * (of_students(NEW_SKILL).price_at_most or 0)
-    later = replace(NEW_SKILL, material=Material(task="t", later=DIRECTED))
+    later = replace(NEW_SKILL, material=Material(task="t", later={"session-1": DIRECTED}))
     assert of_students(later).calls_at_most == of_students(talks).calls_at_most
     tools = [of_students(replace(one, harness="agent")).calls_at_most for one in (talks, NEW_SKILL)]
     assert tools[0] == tools[1], "what limits a trial limits all its turns"

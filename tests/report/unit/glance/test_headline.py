@@ -21,6 +21,7 @@ from report.unit.glance.results import (
     student,
 )
 from upskill.core.nouns import RunEnd, StudentReport
+from upskill.core.nouns.evaluation import BrokenCase
 from upskill.core.nouns.plan import Student
 from upskill.report.glance import glance, glance_of_nothing
 from upskill.report.next_step import NextStep
@@ -118,19 +119,40 @@ def test_the_difference_of_the_rates_on_screen_is_the_lift() -> None:
             assert abs(shown - float(row.lift.replace("−", "-"))) < 1e-9, (before, after)
 
 
-def test_a_result_of_an_earlier_version_names_no_more_cases_than_it_has_pairs() -> None:
-    old = replace(HELPED, lifts=(replace(HELPED.lifts[0], pairs=7, cases=None),))
-    assert glance(found(old)).sentences[0].startswith("The skill helps SmolLM2: from 0% to 89% of 7 cases")
-
-
-def test_one_interval_is_shown_and_the_other_is_kept_in_words() -> None:
+def test_an_interval_says_where_it_is_about_these_cases_only() -> None:
     wide, narrow = glance(found(HELPED, STRONG)).rows
     assert (wide.figures, wide.reach) == ("+89 (+35 to +100)", "")
-    assert wide.other_interval == "on these 12 cases: 95% CI −1 to +98"
     assert (narrow.figures, narrow.reach) == ("+38 (above 0 to +75)", "on these 12 cases")
-    assert narrow.other_interval == "on new cases of this kind: 95% CI −90 to +99"
-    few = report(claim="these cases", lifts=(lift(cases_like_these=None),))
-    assert glance(found(few)).rows[0].other_interval == "on new cases of this kind: unknown, too few cases"
+    one = report(lifts=(lift(about="these cases", cases=1, units=1),))
+    assert glance(found(one)).rows[0].reach == "on this 1 case"
+
+
+def broken(measured: StudentReport, *case_ids: str) -> StudentReport:
+    """The same student, compared with an old version, for which the new one breaks these cases."""
+    cases = tuple(BrokenCase(case_id=case_id, answers=8, passed=0, passed_before=8) for case_id in case_ids)
+    arms = (arm("previous"), arm("with_skill"))
+    lifts = tuple(replace(one, against="previous") for one in measured.lifts)
+    return replace(measured, arms=arms, lifts=lifts, broken=cases)
+
+
+@pytest.mark.parametrize("measured", [HELPED, OPEN, WORSE, SAME, CHEAPER])
+def test_broken_cases_come_before_the_lift_whatever_that_is(measured: StudentReport) -> None:
+    seen = glance(found(broken(measured, "c1", "c2")))
+    (row,) = seen.rows
+    assert (row.verdict, row.sign, row.broken) == ("breaks", "▼", ("c1", "c2"))
+    figures = f"from {row.before_text} to {row.after_text}"
+    assert seen.sentences[0].startswith(f"The new version breaks 2 of 12 cases (c1, c2) for {row.name}: {figures}")
+    many = glance(found(broken(measured, "c1", "c2", "c3", "c4", "c5"))).sentences[0]
+    assert many.startswith("The new version breaks 5 of 12 cases (c1, c2, c3 and 2 more) for ")
+
+
+def test_broken_cases_of_several_models_are_counted_once() -> None:
+    seen = glance(found(broken(HELPED, "c1", "c2"), broken(OPEN, "c2"), broken(WORSE)))
+    assert seen.sentences[0] == "The new version breaks 2 cases for 2 of 3 models."
+
+
+def test_a_model_without_a_verdict_breaks_nothing() -> None:
+    assert [row.verdict for row in glance(found(broken(LOST, "c1"))).rows] == ["no verdict"]
 
 
 def test_a_stricter_interval_says_so() -> None:
@@ -188,6 +210,6 @@ def test_scripts_are_named_by_their_file_and_told_from_models() -> None:
 def test_short_names_are_unique_and_short_whatever_was_typed() -> None:
     names = [row.name for row in glance(STRANGERS).rows]
     assert len(set(names)) == len(names)
-    assert all(name.isprintable() and 0 < len(name) <= 80 for name in names)
+    assert all(name.isprintable() and 0 < len(name) <= 128 for name in names)
     same = glance(found(HELPED, HELPED)).rows
     assert [row.name for row in same] == ["SmolLM2 #1", "SmolLM2 #2"]

@@ -1,6 +1,7 @@
-"""The glance on a terminal: one line per model, nothing too wide, and characters that the terminal has."""
+"""The glance on a terminal: a line or two per model, nothing too wide, and characters that the terminal has."""
 
 import io
+import re
 
 import pytest
 from rich.cells import cell_len
@@ -75,9 +76,12 @@ def test_blue_helps_and_orange_hurts_and_nothing_is_green_or_red() -> None:
     assert not [style for style in styles if "green" in style or "red" in style.split("_")]
 
 
-def test_models_whose_names_are_alike_once_they_are_cut_are_told_apart() -> None:
+def test_long_names_stand_whole_above_their_figures_and_those_that_must_be_cut_are_told_apart() -> None:
     names = [f"vendor/with-a-long-name-{number}-and-a-long-end-of-it" for number in range(11)]
     lines = lines_of(found(*(student(name, 0.04, 0.42, "helps", (1e-9, 0.75)) for name in names)))
-    rows = [line.split("  ")[0] for line in lines if "→" in line and "%" in line and "Best" not in line]
-    assert len(rows) == len(set(rows)) == 11
+    assert [line for line in lines if line.startswith("with-a-long-name")] == [name.split("/")[1] for name in names]
     assert max(map(len, lines)) <= 80
+    longer = [f"vendor/{'with-a-long-name-' * 5}{number}-{'and-a-long-end-of-it' * 5}" for number in range(11)]
+    lines = lines_of(found(*(student(name, 0.04, 0.42, "helps", (1e-9, 0.75)) for name in longer)))
+    rows = [line for line in lines if re.fullmatch(r"with-a-long-\S+ #\d+", line)]
+    assert len(rows) == len(set(rows)) == 11
