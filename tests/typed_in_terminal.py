@@ -61,6 +61,11 @@ class Terminal:
         """What is seen, with what was scrolled out at the top, line by line as the program ended them."""
         return self._tmux("capture-pane", "-p", "-S", "-500")
 
+    def printed(self) -> str:
+        """The screen below the line that was typed, which may be wrapped anywhere."""
+        ends = r"\s*".join(map(re.escape, ";echocode=$?")) + r"\n"
+        return re.split(ends, self.screen(), maxsplit=1)[1]
+
     def sent(self) -> str:
         return self._stream.read_text(encoding="utf-8", errors="replace")
 

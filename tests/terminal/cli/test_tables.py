@@ -85,7 +85,7 @@ def test_no_table_breaks_a_word(folder: Path, environment: dict[str, str], names
             with Terminal(folder, variables, columns=COLUMNS, rows=50) as terminal:
                 terminal.type(*(provider.url if word == "URL" else word for word in words))
                 terminal.wait(lambda terminal=terminal: terminal.exit_code() is not None)  # type: ignore[misc]
-                screen = terminal.screen().partition("echo code=$?\n")[2]
+                screen = terminal.printed()
                 missing = [one for one in expected if not re.search(one, screen)]
                 assert not missing, f"{name}: {missing}\n{screen}"
                 assert not re.search(r"[a-z]…[a-z]", screen), screen
