@@ -352,10 +352,10 @@ def test_without_an_evaluation_the_skill_and_its_cases_are_saved_where_was_said(
 
 def test_large_material_is_named_while_it_is_read(place: Place) -> None:
     # Candidates for secrets on every line take seconds to tell from none.
-    (place.here / "notes.txt").write_text("".join(f"step {n}: token=ghp_{n:030x}\n" for n in range(20_000)))
+    (place.here / "notes.txt").write_text("".join(f"step {n}: token=ghp_{n:030x}\n" for n in range(50_000)))
     done = place.generate("x", "--from", "./notes.txt", "--dry-run")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^  reading notes\.txt, 1\.\d MB, \d+ s$", done.stderr, re.MULTILINE), done.stderr
+    assert re.search(r"^  reading notes\.txt, 2\.\d MB, \d+ s$", done.stderr, re.MULTILINE), done.stderr
 
 
 def test_what_cannot_be_done_is_told_before_anything_is_asked(place: Place) -> None:
