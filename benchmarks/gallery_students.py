@@ -3,6 +3,7 @@
     python -m benchmarks.gallery_students                          SmolLM2, the knowledge cases of all skills
     python -m benchmarks.gallery_students --model 1.5b             Qwen2.5-Coder (`make models`)
     python -m benchmarks.gallery_students --model 1.5b --level executable github-actions
+    python -m benchmarks.gallery_students --model 1.5b --level executable --record
     python -m benchmarks.gallery_students --recompute              the results of all runs anew, from their answers
 
 Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; the evidence of a skill is
@@ -10,6 +11,10 @@ written beside it. Cases are asked once, at temperature 0, of a server that reme
 ten times as long. With tools two answers are written at once. A run that is there is not made again, unless `--again`;
 after a stop, what was answered comes from the store. Beside the GPU skill, what was published about its subject is
 measured on SmolLM2, as a skill of its own.
+
+With `--record` every answer is asked of the model, through a server that records it: `student.jsonl` of the kept run
+has the recording, and `looks.jsonl` the earlier looks at this skill, where there are any. Type the same words again
+after a stop: what was recorded is not asked of the model again.
 """
 
 import argparse
@@ -18,14 +23,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from tools.gallery import GALLERY, KNOWLEDGE, ROOT, level_files, skill_names
 from tools.gallery_page import PAGE, RUNS, page
 from tools.local_model import served_model
 from tools.models import MODELS
 
+from recorded_student import RecordedStudent
+from upskill.core.runs.look_ledger import default_ledger_path
 from upskill.errors import EXIT_DONE, EXIT_FAILED
 from upskill.evaluation.regrade import regrade
 from upskill.report.json_report import evaluation_json
@@ -46,6 +56,10 @@ MOST_TOKENS = {SMOLLM2: "64", "0.5b": "96", "1.5b": "96"}
 WITH_TOOLS = {"UPSKILL_MAX_OUTPUT_TOKENS": "1024", "UPSKILL_MAX_TURNS": "8"}
 """Of each turn, and of an answer. `upskill.toml` of this repository, which is for its example, cuts at 40 tokens."""
 
+RECORDING = "student.jsonl"
+LOOKS = "looks.jsonl"
+"""Beside a recording: the lines of the ledger about its skill, as they were before the run."""
+
 
 def main(words: Sequence[str] | None = None) -> int:
     """Serve the model, evaluate, write the evidence."""
@@ -55,6 +69,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--level", default=KNOWLEDGE)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--record", action="store_true", help="ask for every answer, and keep what the server answered")
     parser.add_argument("--recompute", action="store_true")
     flags = parser.parse_args(words)
     if flags.recompute:
@@ -62,7 +77,9 @@ def main(words: Sequence[str] | None = None) -> int:
             _recompute(name)
         PAGE.write_text(page(), encoding="utf-8")
         return 0
-    with served_model(flags.port, cache=True, size=None if flags.model == SMOLLM2 else flags.model) as url:
+    with served_model(
+        0 if flags.record else flags.port, cache=True, size=None if flags.model == SMOLLM2 else flags.model
+    ) as url:
         for name in flags.skills or [TARNCTL.name, *skill_names()]:
             skill = TARNCTL if name == TARNCTL.name else GALLERY / name
             cases = None if skill == TARNCTL else level_files(name)[flags.level]
@@ -78,18 +95,26 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     """Measure below `build/`, and only then replace the run that was kept. Returns whether there is a verdict: without
     one there is no evidence."""
     knows = flags.level == KNOWLEDGE
-    kept = [path for path in runs.glob("*/run.json") if _is_of(path, NAMES[flags.model], knows=knows)]
-    if kept and not flags.again:
+    kept = [path for path in runs.glob("*/run.json") if _is_of(path, NAMES[flags.model], cases, knows=knows)]
+    if kept and not (flags.again or (flags.record and not all(path.with_name(RECORDING).exists() for path in kept))):
         return False
     fresh = ROOT / "build" / "measured" / f"{runs.name}-{flags.model}-{flags.level}"
+    recording = fresh.with_name(f"{fresh.name}.{RECORDING}")
+    looks = _looks(skill.name)
     shutil.rmtree(fresh, ignore_errors=True)
-    words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED]
-    words += ["--concurrency", "1" if knows else "2"]
-    words += ["--harness", "chat" if knows else "agent", "--base-url", f"{url}/v1", "--yes"]
-    words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
-    words += ["--fresh"] if flags.again else []
-    more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else WITH_TOOLS
-    ended = _upskill(*words, runs=fresh, **more, **(KNOWS if knows and cases is not None else {}))
+    with _recorded(url, recording, flags) as student:
+        words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED]
+        words += ["--concurrency", "1" if knows else "2"]
+        words += ["--harness", "chat" if knows else "agent", "--base-url", f"{student}/v1", "--yes"]
+        words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
+        words += ["--fresh"] if flags.again or flags.record else []
+        more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else WITH_TOOLS
+        ended = _upskill(*words, runs=fresh, **more, **(KNOWS if knows and cases is not None else {}))
+    if flags.record:
+        (made,) = fresh.glob("*/run.json")
+        recording.rename(made.with_name(RECORDING))
+        if looks:
+            made.with_name(LOOKS).write_text(looks, encoding="utf-8")
     for path in kept:
         shutil.rmtree(path.parent)
     # Runs are ignored by git where they are made; the logs are large, and the answers are in `trials.jsonl`.
@@ -98,6 +123,24 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     for path in runs.glob("*/run.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
     return ended == EXIT_DONE
+
+
+@contextmanager
+def _recorded(url: str, file: Path, flags: argparse.Namespace) -> Iterator[str]:
+    """The server of the student; with `--record` one in between, at the port that a run records."""
+    if not flags.record:
+        yield url
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with RecordedStudent(file, upstream=url, port=flags.port) as student:
+        yield student.url.removesuffix("/v1")
+
+
+def _looks(skill: str) -> str:
+    """The lines of the user's ledger about a skill of this name, without paths of this machine."""
+    ledger = default_ledger_path()
+    lines = ledger.read_text(encoding="utf-8").splitlines(keepends=True) if ledger.exists() else []
+    return "".join(line for line in lines if json.loads(line)["skill"] == skill).replace(f"{ROOT}/", "")
 
 
 def _recompute(name: str) -> None:
@@ -111,9 +154,11 @@ def _recompute(name: str) -> None:
         _upskill("evidence", str((GALLERY / name).relative_to(ROOT)), runs=RUNS / name)
 
 
-def _is_of(path: Path, model: str, *, knows: bool) -> bool:
-    (student,) = json.loads(path.read_text(encoding="utf-8"))["results"]["students"]
-    return bool(student["model"] == model and (student["harness"].split("/")[0] == "chat") == knows)
+def _is_of(path: Path, model: str, cases: Path | None, *, knows: bool) -> bool:
+    record = json.loads(path.read_text(encoding="utf-8"))
+    (student,) = record["results"]["students"]
+    same_cases = cases is None or Path(record["case_source"]).name == cases.name
+    return bool(student["model"] == model and same_cases and (student["harness"].split("/")[0] == "chat") == knows)
 
 
 def _upskill(*words: str, runs: Path, **more: str) -> int:

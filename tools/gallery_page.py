@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from tools.gallery import GALLERY, KNOWLEDGE
@@ -69,7 +70,7 @@ def _found(skill: str, record: dict[str, Any]) -> Found:
     return Found(
         skill=skill,
         model=student["model"],
-        level=KNOWLEDGE if student["harness"] == "chat" else "executable",
+        level=KNOWLEDGE if student["harness"] == "chat" else Path(record["case_source"]).stem,
         cases=lift["cases"],
         rates={arm: one["pass_rate"] for arm, one in student["arms"].items()},
         arm=lift["arm"],
