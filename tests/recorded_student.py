@@ -5,11 +5,13 @@
 
 A recording has a JSON object per line: the request by method, path and digest of its body, and the response. Prompts
 are not kept. The nth same request gets the nth answer; one that was never recorded, or not so often, is a 500. What is
-not sampled (`GET`, `/tokenize`) is recorded once and answered as often as it is asked.
+not sampled (`GET`, `/tokenize`) is recorded once and answered as often as it is asked. In the outputs of tools, digits,
+dates and names of temporary files do not count: what programs of a model print differs by these whenever it is run.
 """
 
 import hashlib
 import json
+import re
 import threading
 import urllib.error
 import urllib.request
@@ -19,6 +21,15 @@ from typing import Any, Self
 
 UNUSED = ("chat_template", "media_marker", "model_path", "params", "timings", "__verbose")
 """Parts of llama.cpp's answers that nobody reads: left out, at any depth."""
+
+_PASSING = re.compile(
+    r"\b0x[0-9a-f]+"
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
+    r"|\btmp[.\w]+"
+    r"|\d[\d.,]*\s?(?:ns|us|µs|ms|s)\b"
+    r"|\d[\d.,]*(?:e[+-]?\d+)?"
+)
+_BLANKS = re.compile(r" {2,}")
 
 
 class RecordedStudent:
@@ -118,8 +129,26 @@ class RecordedStudent:
 
 def digest(body: bytes) -> str:
     """The same for bodies that say the same, whatever the order of their keys."""
-    said = json.dumps(json.loads(body), sort_keys=True).encode() if body else b""
+    said = json.dumps(_lasting(json.loads(body)), sort_keys=True).encode() if body else b""
     return hashlib.sha256(said).hexdigest()[:24]
+
+
+def _lasting(body: Any) -> Any:
+    """A request without what differs in the outputs of tools whenever the same program is run."""
+    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        return body
+    messages = [
+        {**one, "content": _without_passing(one.get("content"))} if one.get("role") == "tool" else one
+        for one in body["messages"]
+    ]
+    return {**body, "messages": messages}
+
+
+def _without_passing(content: Any) -> Any:
+    if isinstance(content, list):
+        return [{**part, "text": _without_passing(part["text"])} if "text" in part else part for part in content]
+    # Columns are as wide as their widest figure.
+    return _BLANKS.sub(" ", _PASSING.sub("0", content)) if isinstance(content, str) else content
 
 
 def _compact(body: Any) -> Any:

@@ -78,3 +78,19 @@ def test_of_tokens_only_their_number_is_kept(tmp_path: Path) -> None:
     with RecordedStudent(real) as server, RecordedStudent(file, upstream=server.url.removesuffix("/v1")) as student:
         assert len(_post(f"{student.url.removesuffix('/v1')}/tokenize", {"content": "one two"})["tokens"]) == 3
     assert json.loads(file.read_text()) == answer
+
+
+def _body(output: str, *, role: str = "tool") -> bytes:
+    return json.dumps({"messages": [{"role": "user", "content": "go"}, {"role": role, "content": output}]}).encode()
+
+
+def test_what_a_program_prints_is_the_same_whenever_it_is_run() -> None:
+    evening = "total 4\n-rw-r--r-- 1 agent  800 Nov 20 22:59 a\n/tmp/tmp.ylc5qt\n<o at 0x7fe0b>\nreal 0m1.5s, 900 µs"
+    morning = "total 12\n-rw-r--r-- 1 agent 1800 Dec  1 02:09 a\n/tmp/tmp.g4tS0w\n<o at 0x7f0b9>\nreal 0m0.1s, 1.2 ms"
+    assert digest(_body(evening)) == digest(_body(morning))
+    assert digest(_body(evening)) != digest(_body(evening.replace("agent", "root")))
+
+
+def test_figures_count_where_no_tool_printed_them() -> None:
+    assert digest(_body("at 10:00", role="user")) != digest(_body("at 11:00", role="user"))
+    assert digest(_body("at 10:00")) == digest(_body("at 11:00"))
