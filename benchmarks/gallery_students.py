@@ -2,7 +2,8 @@
 
     python -m benchmarks.gallery_students                          SmolLM2, the knowledge cases of all skills
     python -m benchmarks.gallery_students --model 1.5b             Qwen2.5-Coder (`make models`)
-    python -m benchmarks.gallery_students --model 1.5b --level executable github-actions
+    python -m benchmarks.gallery_students --model 1.5b --level executable        tasks whose results are run, in chat
+    python -m benchmarks.gallery_students --model 1.5b --level executable --agent github-actions
     python -m benchmarks.gallery_students --model 1.5b --level executable --record
     python -m benchmarks.gallery_students --recompute              the results of all runs anew, from their answers
 
@@ -53,6 +54,8 @@ KNOWS = {"UPSKILL_CEILING": "true"}
 """At the level of knowledge, where the cases of the gallery name the passage that answers them."""
 MOST_TOKENS = {SMOLLM2: "64", "0.5b": "96", "1.5b": "96"}
 """Of an answer at the level of knowledge."""
+MADE = {"UPSKILL_MAX_OUTPUT_TOKENS": "768"}
+"""Of an answer that holds files: the longest reference takes about 650. Set before the first run."""
 WITH_TOOLS = {"UPSKILL_MAX_OUTPUT_TOKENS": "1024", "UPSKILL_MAX_TURNS": "8"}
 """Of each turn, and of an answer. `upskill.toml` of this repository, which is for its example, cuts at 40 tokens."""
 
@@ -67,6 +70,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("skills", nargs="*", help="default: all of them, and tarnctl")
     parser.add_argument("--model", choices=NAMES, default=SMOLLM2)
     parser.add_argument("--level", default=KNOWLEDGE)
+    parser.add_argument("--agent", action="store_true", help="with tools; default: without")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--record", action="store_true", help="ask for every answer, and keep what the server answered")
@@ -80,12 +84,15 @@ def main(words: Sequence[str] | None = None) -> int:
     with served_model(
         0 if flags.record else flags.port, cache=True, size=None if flags.model == SMOLLM2 else flags.model
     ) as url:
-        for name in flags.skills or [TARNCTL.name, *skill_names()]:
+        for name in flags.skills or [*([TARNCTL.name] if flags.level == KNOWLEDGE else []), *skill_names()]:
             skill = TARNCTL if name == TARNCTL.name else GALLERY / name
+            if skill != TARNCTL and flags.level not in level_files(name):
+                continue
             cases = None if skill == TARNCTL else level_files(name)[flags.level]
-            if _evaluate(skill, cases, url, flags, runs=RUNS / name) and skill != TARNCTL:
+            shown = _evaluate(skill, cases, url, flags, runs=RUNS / name)
+            if shown and skill != TARNCTL and flags.level == KNOWLEDGE:
                 _upskill("evidence", str(skill.relative_to(ROOT)), runs=RUNS / name)
-            if name == "gpu-kernels" and flags.model == SMOLLM2:
+            if name == "gpu-kernels" and flags.model == SMOLLM2 and flags.level == KNOWLEDGE:
                 _evaluate(PUBLISHED, cases, url, flags, runs=RUNS / PUBLISHED.name)
     PAGE.write_text(page(), encoding="utf-8")
     return 0
@@ -94,21 +101,22 @@ def main(words: Sequence[str] | None = None) -> int:
 def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespace, *, runs: Path) -> bool:
     """Measure below `build/`, and only then replace the run that was kept. Returns whether there is a verdict: without
     one there is no evidence."""
-    knows = flags.level == KNOWLEDGE
-    kept = [path for path in runs.glob("*/run.json") if _is_of(path, NAMES[flags.model], cases, knows=knows)]
+    knows, harness = flags.level == KNOWLEDGE, "agent" if flags.agent else "chat"
+    kept = [path for path in runs.glob("*/run.json") if _is_of(path, NAMES[flags.model], cases, harness)]
     if kept and not (flags.again or (flags.record and not all(path.with_name(RECORDING).exists() for path in kept))):
         return False
-    fresh = ROOT / "build" / "measured" / f"{runs.name}-{flags.model}-{flags.level}"
+    fresh = ROOT / "build" / "measured" / f"{runs.name}-{flags.model}-{flags.level}-{harness}"
     recording = fresh.with_name(f"{fresh.name}.{RECORDING}")
     looks = _looks(skill.name)
     shutil.rmtree(fresh, ignore_errors=True)
     with _recorded(url, recording, flags) as student:
         words = ["eval", str(skill.relative_to(ROOT)), "-m", NAMES[flags.model], *ASKED]
         words += ["--concurrency", "1" if knows else "2"]
-        words += ["--harness", "chat" if knows else "agent", "--base-url", f"{student}/v1", "--yes"]
+        words += ["--harness", harness, "--base-url", f"{student}/v1", "--yes"]
         words += [] if cases is None else ["-t", str(cases.relative_to(ROOT))]
         words += ["--fresh"] if flags.again or flags.record else []
-        more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else WITH_TOOLS
+        more = WITH_TOOLS if flags.agent else MADE
+        more = {"UPSKILL_MAX_OUTPUT_TOKENS": MOST_TOKENS[flags.model]} if knows else more
         ended = _upskill(*words, runs=fresh, **more, **(KNOWS if knows and cases is not None else {}))
     if flags.record:
         (made,) = fresh.glob("*/run.json")
@@ -154,11 +162,11 @@ def _recompute(name: str) -> None:
         _upskill("evidence", str((GALLERY / name).relative_to(ROOT)), runs=RUNS / name)
 
 
-def _is_of(path: Path, model: str, cases: Path | None, *, knows: bool) -> bool:
+def _is_of(path: Path, model: str, cases: Path | None, harness: str) -> bool:
     record = json.loads(path.read_text(encoding="utf-8"))
     (student,) = record["results"]["students"]
     same_cases = cases is None or Path(record["case_source"]).name == cases.name
-    return bool(student["model"] == model and same_cases and (student["harness"].split("/")[0] == "chat") == knows)
+    return bool(student["model"] == model and same_cases and student["harness"].split("/")[0] == harness)
 
 
 def _upskill(*words: str, runs: Path, **more: str) -> int:

@@ -70,7 +70,7 @@ def _found(skill: str, record: dict[str, Any]) -> Found:
     return Found(
         skill=skill,
         model=student["model"],
-        level=KNOWLEDGE if student["harness"] == "chat" else Path(record["case_source"]).stem,
+        level=_level(Path(record["case_source"]).stem, student["harness"]),
         cases=lift["cases"],
         rates={arm: one["pass_rate"] for arm, one in student["arms"].items()},
         arm=lift["arm"],
@@ -81,6 +81,12 @@ def _found(skill: str, record: dict[str, Any]) -> Found:
         verdict="no verdict" if student["verdict"] == "invalid" else student["verdict"],
         minutes=(ended - began).total_seconds() / 60,
     )
+
+
+def _level(cases: str, harness: str) -> str:
+    """The level of a case file, and whether the model had tools."""
+    level = KNOWLEDGE if cases not in {"executable", "artifact"} else cases
+    return level if harness == "chat" else f"{level}, with tools"
 
 
 def page() -> str:
