@@ -126,7 +126,7 @@ class NearlyCopyingStudent:
     The words are never the same, and one answer of forty is another one than usual.
     """
 
-    def __init__(self, seed: int, *, about: str = r".*", right: Callable[[str], str] = lambda _: "yes") -> None:
+    def __init__(self, seed: int, *, about: str = r".+", right: Callable[[str], str] = lambda _: "yes") -> None:
         """What the pattern `about` finds in a prompt decides the answer: other words about it change nothing. `right`
         is the right answer about it."""
         self._draw = random.Random(seed)
@@ -250,7 +250,7 @@ class Desk:
         before = len(self._provider.requests)
         code, found = self.output(["generate", "answer questions about the sheet", *both, *students, *words, "--json"])
         return Step(
-            verdict="helps" if found["decision"]["proven"] else "undecided",
+            verdict="helps" if found["proven"] else "undecided",
             sentence=found["sentence"],
             run=found["run"],
             text="\n".join(f"note: {note}" for note in found["notes"]),
