@@ -51,6 +51,8 @@ _EXTENSION = re.compile(r".*\.[A-Za-z][\w+-]{0,15}")
 _LEAD = re.compile(r"(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+")
 _FILE_WORD = re.compile(r"\**(?:file|filename|file name|path)\**[ \t]*:\**[ \t]*", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:\#|//|--|;|%|<!--|/\*)[ \t]*(?P<said>.+?)[ \t]*(?:-->|\*/)?")
+_NAME_AND_FENCE = re.compile(r"(?P<name>.{1,300}?:[*_]{0,2})[ \t]*(?P<opening>(?:`{3,}|~{3,})[^`]*)")
+"""`build.toml: ```toml` on one line."""
 _WRAPPERS = ("**", "__", "`", "*", "_", '"', "'")
 
 
@@ -127,6 +129,8 @@ def read_fenced(text: str) -> FencedBlocks:
     fence: Fence | None = None
     before, gap, start = "", 0, 0
     for number, line in enumerate(lines):
+        if fence is None and (found := _NAME_AND_FENCE.fullmatch(line)) and _name_alone(found["name"]):
+            before, gap, line = found["name"], 0, found["opening"]
         after = fence_after(line, fence, most_indent=None)
         if after is None and fence is None:
             gap = 0 if line.strip() else gap + 1

@@ -31,6 +31,10 @@ from upskill.core.nouns.skill import clash, path_problem
         "File: build.toml\n```toml\na = 1\n```",
         "**File:** `build.toml`\n```toml\na = 1\n```",
         "build.toml:\n```toml\na = 1\n```",
+        "build.toml: ```toml\na = 1\n```",
+        "`build.toml`: ```\na = 1\n```",
+        "**build.toml:** ```toml\na = 1\n```\n",
+        "build.toml:~~~\na = 1\n~~~",
         "~~~toml build.toml\na = 1\n~~~",
         "`````toml build.toml\na = 1\n``````",
         "1. Write it:\n   ```toml build.toml\n   a = 1\n   ```",
@@ -67,6 +71,7 @@ def test_in_json_the_naming_comment_is_taken_out() -> None:
     [
         "```python\nprint(1)\n```",
         "Now run `a.py`:\n```sh\npython a.py\n```",
+        "Now run `a.py`: ```sh\npython a.py\n```",
         "The file a.py\n```sh\npython a.py\n```",
         "a.py\n```sh\nx\n```",
         "### Node\n```js\nx\n```",
