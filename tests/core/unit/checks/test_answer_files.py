@@ -71,7 +71,6 @@ def test_in_json_the_naming_comment_is_taken_out() -> None:
     [
         "```python\nprint(1)\n```",
         "Now run `a.py`:\n```sh\npython a.py\n```",
-        "Now run `a.py`: ```sh\npython a.py\n```",
         "The file a.py\n```sh\npython a.py\n```",
         "a.py\n```sh\nx\n```",
         "### Node\n```js\nx\n```",
