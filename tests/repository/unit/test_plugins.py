@@ -2,8 +2,6 @@
 
 import ast
 import inspect
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -109,8 +107,7 @@ def test_a_command_of_a_stranger_is_listed_and_run_and_takes_no_name_of_ours(
 
 def test_a_broken_plug_in_is_named_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch, module="bad_for_tests", text="import no_such_module\n", name="bad")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    done = subprocess.run([sys.executable, "-m", "upskill", "--help"], capture_output=True, text=True, check=True)
+    done = CliRunner().invoke(app, ["--help"])
     assert (
         "note: the plug-in bad is left out: bad_for_tests:PLUGIN cannot be loaded: ModuleNotFoundError" in done.stderr
     )
