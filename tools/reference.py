@@ -15,7 +15,7 @@ from tools.definitions import class_fields
 from tools.file_formats import evaluation_tables, file_tables
 from tools.page_parts import with_part
 from tools.python_api import python_api_page
-from upskill.cli import COMMANDS, app
+from upskill.cli import app, commands
 from upskill.core import settings
 from upskill.core.checks import KINDS
 from upskill.core.settings import trust
@@ -36,7 +36,7 @@ def commands_page() -> str:
     """Every command with its help, as a person sees it at 100 columns, without the common options."""
     common = f"Where a command has them: {'; '.join(COMMON.values())}."
     parts = [NOTICE, "# Commands", common, _block(app, "upskill")]
-    for name in COMMANDS:
+    for name in sorted(commands()):
         command = app.get_command(click.Context(app), name)
         assert command is not None
         parts += [f"## upskill {name}", _block(command, f"upskill {name}")]

@@ -1,7 +1,7 @@
 """Removes a feature from a copy of the repository and runs types, contracts, unit and command-line tests without it.
 
-`python -m tools.removable trigger`: a feature is its folder, its tests, its pages and its lines in the table of
-commands or of harnesses. Other pages lose their links to its pages and the lines that type its commands. Whatever
+`python -m tools.removable trigger`: a feature is its folder, its tests, its pages and its line in the list of
+plug-ins. Other pages lose their links to its pages and the lines that type its commands. Whatever
 breaks without it depends on it. Ends with 1 where anything did.
 """
 
@@ -52,7 +52,6 @@ FEATURES = {
         Feature(
             name="agents",
             also=("benchmarks/coding_agents.py", "benchmarks/agents.py"),
-            lines=(("src/upskill/core/nouns/harness.py", r'"(codex|claude-code|opencode)"'),),
         ),
     )
 }
@@ -64,14 +63,13 @@ def remove(feature: Feature, root: Path) -> None:
         for path in root.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for file, pattern in (
-        ("src/upskill/cli.py", rf'\("{feature.name}\.'),
+        ("src/upskill/plugin.py", rf'"upskill\.{feature.name}",'),
         ("docs/explanation/threat-model.md", rf"`tests/{feature.name}/"),  # promises of the feature
         *feature.lines,
     ):
         _drop_lines(root / file, pattern)
-    commands = re.findall(
-        rf'"([a-z]+)": \("{feature.name}\.', (ROOT / "src/upskill/cli.py").read_text(encoding="utf-8")
-    )
+    value = ROOT / "src/upskill" / feature.name / "plugin.py"
+    commands = re.findall(r'"([a-z]+)": Command\(', value.read_text(encoding="utf-8"))
     typed = rf"^(\$ )?(UPSKILL_\S+ )*upskill ({'|'.join(commands)})\b" if commands else r"(?!)"
     for page in (*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("benchmarks/**/*.md")):
         _drop_lines(page, typed)

@@ -1,80 +1,49 @@
-"""The table of commands. A command is loaded when it is typed; nothing heavy is imported before it is needed."""
+"""The commands of all plug-ins. One is loaded when it is typed; nothing heavy is imported before it is needed."""
 
 import io
 import os
 import re
 import sys
 from functools import partial
-from importlib import import_module
 from types import TracebackType
 
 import click
 
-from upskill import __version__
+from upskill import __version__, plugin
 from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
+from upskill.plugin import Command
 from upskill.terminal.signals import ending_in_good_order, shell_code
 
-COMMANDS = {
-    "cases": ("evaluation.skills_command", "Check the cases of a skill, or have a teacher write them."),
-    "completion": ("cli:completion", "Print the completion of commands for a shell."),
-    "doctor": ("setup.doctor", "Check the sandbox, a coding agent or a model server."),
-    "drift": ("drift.command", "Watch every night whether a skill still does what it did."),
-    "eval": ("evaluation.command", "Measure one or more models with and without a skill."),
-    "evidence": ("share.command:evidence_command", "Write what was measured of a skill beside it."),
-    "generate": ("generation.command", "Write a skill from a task or a session, and measure it."),
-    "handoff": ("generation.handoff", "Act as the teacher of a run, by hand or with an agent."),
-    "init": ("setup.init_command", "Write an example project that runs without a key."),
-    "install": ("share.command:install_command", "Copy a skill to where a coding agent looks for it."),
-    "lint": ("lint.command", "Check skills for danger, the specification and quality."),
-    "list": ("evaluation.skills_command:list_command", "List the skills in a folder."),
-    "mine": ("mining.command", "Find what is worth teaching in recorded sessions, without a model."),
-    "models": ("setup.models_command", "Show what a model name resolves to, its key variable and price."),
-    "publish": ("share.command:publish_command", "Lay out skills with their evidence for installers."),
-    "regrade": ("evaluation.runs_command:regrade_command", "Apply changed checks to the stored answers of a run."),
-    "report": ("evaluation.runs_command:report_command", "Show a run as an HTML page or as Markdown."),
-    "runs": ("evaluation.runs_command", "List past runs and their results; remove old ones."),
-    "settings": ("setup.settings_command", "Show every setting and where its value comes from."),
-    "slim": ("slim.command", "Cut the lines of a skill that no answer needs."),
-    "sweep": ("sweep.command", "Measure many skills on many models, on one machine or on many."),
-    "trace": ("traces.command", "Show what upskill reads from a recorded session."),
-    "trigger": ("trigger.command", "Measure whether models load a skill when they should."),
-    "trust": ("setup.trust_command", "Trust the settings file of a project."),
-    "verify": ("share.command:verify_command", "Check which results beside a skill still hold."),
-}
-"""Each command is one line: its module, the name in it where that is not `command`, and its help, so that --help
-imports none of them."""
-
-GROUPS = {
-    "Commands": ("generate", "eval", "trigger", "drift", "slim", "report", "handoff"),
-    "Many skills": ("sweep",),
-    "Sharing": ("lint", "evidence", "verify", "publish", "install"),
-    "Past runs": ("runs", "regrade"),
-    "Skills and cases": ("init", "list", "cases", "trace", "mine"),
-    "This machine": ("models", "settings", "trust", "doctor", "completion"),
-}
-"""The order of the help. A command that is in no group comes last."""
+HEADINGS = ("Commands", "Many skills", "Sharing", "Past runs", "Skills and cases", "This machine", "Others")
+"""The order of the help."""
+COMPLETION = Command(
+    place="upskill.cli:completion", heading="This machine", help="Print the completion of commands for a shell."
+)
 
 
-def grouped() -> dict[str, list[str]]:
-    """Every command once, by its heading."""
-    groups = {title: [name for name in names if name in COMMANDS] for title, names in GROUPS.items()}
-    placed = {name for names in groups.values() for name in names}
-    groups["Others"] = [name for name in COMMANDS if name not in placed]
-    return {title: names for title, names in groups.items() if names}
+def commands() -> dict[str, Command]:
+    """Every command by its name, without those below another."""
+    found = {name: command for name, command in plugin.names("commands").items() if " " not in name}
+    return {**found, "completion": COMPLETION}
+
+
+def by_heading() -> dict[str, dict[str, Command]]:
+    """The commands below each heading; one that is unknown counts as the last."""
+    found: dict[str, dict[str, Command]] = {heading: {} for heading in HEADINGS}
+    for name, command in commands().items():
+        found.get(command.heading, found[HEADINGS[-1]])[name] = command
+    return {heading: below for heading, below in found.items() if below}
 
 
 class _LazyGroup(click.Group):
     """Imports a command when it is called, not when it is listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for names in grouped().values() for name in names]
+        return [name for below in by_heading().values() for name in below]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f"upskill.{module}"), name or "command")
-        return command
+        command = COMPLETION if cmd_name == "completion" else plugin.find("commands", cmd_name)
+        return None if command is None else plugin.load(command.place)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -84,16 +53,24 @@ class _LazyGroup(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], COMMANDS, n=1)
+            _name_left_out()
+            near = get_close_matches(args[0], commands(), n=1)
             if not near:
                 raise
             raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = max(map(len, COMMANDS))
-        for title, names in grouped().items():
-            with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
+        width = max(map(len, commands()))
+        for heading, below in by_heading().items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), command.help) for name, command in below.items()])
+        _name_left_out()
+
+
+def _name_left_out() -> None:
+    """Say which plug-ins of other packages could not be loaded."""
+    if left_out := plugin.strangers().left_out:
+        _print(*(f"note: the plug-in {name} is left out: {why}" for name, why in left_out))
 
 
 @click.command(

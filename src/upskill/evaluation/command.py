@@ -144,11 +144,11 @@ def command(
     Exit codes: 0 done; 1 a requirement was not met; 2 wrong usage; 3 failed, or no verdict; 130 interrupted (143 by
     SIGTERM, 129 by SIGHUP).
     """
-    from upskill.core.by_name import by_name
+    from upskill.evaluation.offers import MEASURE_TOGETHER, PLAN_MISSING_CASES
 
     if together:
         refuse_what_is_ignored(_HEEDED_TOGETHER, why="--together measures each skill on its own cases, with the others")
-        done: int = by_name("measure_skills_together")(
+        return MEASURE_TOGETHER.load()(
             skills,
             settings,
             repeats=runs,
@@ -158,7 +158,6 @@ def command(
             as_json=as_json,
             yes=yes,
         )
-        return done
     from upskill.core.nouns.skill import read_among
     from upskill.evaluation.cases import has_cases
     from upskill.evaluation.evaluate import evaluate
@@ -235,7 +234,7 @@ def command(
                     skills, order, settings=chosen, progress=progress, dry_run=dry_run, as_json=as_json, yes=yes
                 )
             elif dry_run and case_file is None and not has_cases(skill):
-                by_name("plan_missing_cases")(skill, chosen, as_json=as_json)
+                PLAN_MISSING_CASES.load()(skill, chosen, as_json=as_json)
             elif dry_run:
                 announce = partial(print_lines, err=True)
                 with opened_previous(order) as opened:

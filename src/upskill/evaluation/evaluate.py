@@ -16,7 +16,6 @@ from pydantic import JsonValue
 
 from upskill import __version__
 from upskill.core import statistics
-from upskill.core.by_name import by_name
 from upskill.core.cases.files import write_case_file
 from upskill.core.models import MeteredClient, Spending
 from upskill.core.models.preflight import THE_SERVER
@@ -38,6 +37,7 @@ from upskill.evaluation.cases import has_cases, typed_cases
 from upskill.evaluation.conclude import cut_short_by, end_notes, students_end, summarise
 from upskill.evaluation.estimate import client_for, purchase_since
 from upskill.evaluation.looks import Looks, first_look_line, look_notes, looks_of
+from upskill.evaluation.offers import WRITE_MISSING_CASES
 from upskill.evaluation.order import EvaluationOrder, opened_previous
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
 from upskill.evaluation.replay import planned_only
@@ -287,9 +287,7 @@ def evaluate(
                     raise UsageError(
                         f"{order.skill}: there are no cases to practise on", hint="name a file with -t FILE"
                     )
-                by_name("write_missing_cases")(
-                    opened, settings=settings, progress=progress, confirm=confirm, client=client
-                )
+                WRITE_MISSING_CASES.load()(opened, settings=settings, progress=progress, confirm=confirm, client=client)
         return evaluate_opened(opened, settings=settings, progress=progress, confirm=confirm, client=client)
 
 

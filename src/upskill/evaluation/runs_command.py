@@ -329,23 +329,23 @@ def _write_report(run: Path, *, output: Path | None, open_it: bool, printed: "li
 
 
 def _page(run: Path, *, enough: float) -> str:
-    from upskill.core.by_name import by_name
+    from upskill.evaluation.offers import READ_TEACHING_REPORT
     from upskill.evaluation.report import read_report
 
-    read = by_name("read_generate_report") if _is_generate(run) else read_report
-    page: str = read(run, enough=enough).page()
-    return page
+    if _is_generate(run):
+        return READ_TEACHING_REPORT.load()(run, enough=enough).page()
+    return read_report(run, enough=enough).page()
 
 
 def _measured(run: Path, *, enough: float) -> "Report":
     """The evaluation of a run; of a `generate` the held-out test with its decision. Raises where there is none."""
-    from upskill.core.by_name import by_name
     from upskill.core.runs.run_folders import evaluation_in
+    from upskill.evaluation.offers import READ_TEACHING_REPORT
     from upskill.evaluation.report import read_report
 
     found: Report | None = None
     if _is_generate(run):
-        found = by_name("read_generate_report")(run, enough=enough).measured
+        found = READ_TEACHING_REPORT.load()(run, enough=enough).measured
     return found or read_report(evaluation_in(run), enough=enough)
 
 

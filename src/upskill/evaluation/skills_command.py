@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.core.by_name import by_name
+from upskill import plugin
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, SkillInvalid, UsageError
 from upskill.terminal import options
 from upskill.terminal.display import StepProgress
@@ -90,7 +90,9 @@ def check(
     return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE
 
 
-command.add_command(by_name("cases_write_command"))  # a teacher does that
+for _name, _entry in plugin.names("commands").items():
+    if _name.startswith("cases "):  # a teacher does that
+        command.add_command(plugin.load(_entry.place))
 
 
 @command.command("split")

@@ -13,7 +13,7 @@ from pathlib import Path
 from upskill.core.models import MeteredClient
 from upskill.core.models.preflight import THE_SERVER
 from upskill.core.nouns import Errored, RunEnd, Scored, Skill, Trial, digest_of
-from upskill.core.nouns.harness import HARNESSES, choose_harness, harness_info
+from upskill.core.nouns.harness import choose_harness, harness_info, harness_names
 from upskill.core.nouns.lift import Verdict
 from upskill.core.nouns.look import Asked, LookTerms, sketch_of_text
 from upskill.core.nouns.skill import Among
@@ -102,7 +102,7 @@ def prepare_triggering(
     """
     harness = choose_harness(settings.harness, tools=True)
     if not harness_info(harness).with_tools:
-        able = ", ".join(info.name for info in HARNESSES.values() if info.with_tools)
+        able = ", ".join(name for name in harness_names() if harness_info(name).with_tools)
         raise UsageError(f"with the harness {harness} a model cannot load a skill", hint=f"choose one of {able}")
     alone = EvaluationOrder(
         skill=skill,

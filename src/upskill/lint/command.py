@@ -1,18 +1,27 @@
 """`upskill lint`: what a person should know about a skill before an agent reads it."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, EXIT_USAGE, UsageError
+from upskill.plugin import Offer
 from upskill.terminal import options
 from upskill.terminal.output import console, print_json, print_lines, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from upskill.lint.lint_skill import LintResult, LoadedInstead
+
+
+class ReadLoads(Protocol):
+    """Reads, for each measurement of a skill, the prompts on which each other skill was loaded in its place."""
+
+    def __call__(self, runs_dir: Path, *, skill_name: str) -> Iterable[Mapping[str, int]]: ...
+
+
+LOADED_INSTEAD: Offer[ReadLoads] = Offer("say what was loaded instead")
 
 
 @click.command("lint")
@@ -68,14 +77,11 @@ def command(
 
 
 def _loaded_instead(runs_dir: Path) -> "LoadedInstead":
-    """What `upskill trigger` measured: another feature, which is loaded by its name and only where it is asked."""
-    from upskill.core.by_name import by_name
-
-    try:
-        found = by_name("loaded_instead")
-    except ModuleNotFoundError:
+    """What was measured of loads, where that is installed."""
+    measured = LOADED_INSTEAD.load_if_offered()
+    if measured is None:
         return lambda _: ()
-    return lambda name: found(runs_dir, skill_name=name)
+    return lambda name: measured(runs_dir, skill_name=name)
 
 
 def _exit_code(results: "Sequence[LintResult]", *, strict: bool) -> int:

@@ -8,12 +8,12 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from upskill.core.by_name import by_name
 from upskill.core.nouns import Errored, Evaluation, Trial
 from upskill.core.nouns.evaluation import ComparedSkill
 from upskill.core.nouns.text import visible, whole_characters
+from upskill.plugin import Offer
 
 if TYPE_CHECKING:
     from upskill.report.glance import Glance
@@ -42,6 +42,17 @@ def one_skill(evaluation: Evaluation) -> Sequence[ComparedSkill]:
     return [ComparedSkill(folder=name, name=name, evaluation=evaluation)]
 
 
+class WriteComment(Protocol):
+    """Writes a comment for a pull request."""
+
+    def __call__(
+        self, skills: Sequence[ComparedSkill], *, trials_of: Callable[[Evaluation], Iterable[Trial]]
+    ) -> str: ...
+
+
+COMMENT: Offer[WriteComment] = Offer("write a comment for a pull request")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Format:
     """One format: `eval --write FILE` writes it if FILE ends with `suffix`; without one, `report --NAME` prints it."""
@@ -63,9 +74,7 @@ def _csv(result: Result) -> str:
 
 
 def _comment(result: Result) -> str:
-    """Loaded by its name: what is said in a pull request belongs to another feature."""
-    comment: str = by_name("comment_text")(result.skills, trials_of=result.trials_of)
-    return comment
+    return COMMENT.load()(result.skills, trials_of=result.trials_of)
 
 
 def _markdown(result: Result) -> str:

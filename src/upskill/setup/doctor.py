@@ -11,14 +11,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from typing import Protocol
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from upskill.core.by_name import by_name
-from upskill.core.nouns.harness import HARNESSES
+from upskill.core.nouns.harness import harness_info, harness_names
 from upskill.errors import EXIT_DONE, EXIT_FAILED, UpskillError, UsageError
+from upskill.plugin import Offer
 from upskill.report.console import show_probes
 from upskill.sandbox import ENGINES, Backend, SandboxFacts, SandboxUnavailable, describe_sandbox, open_sandbox
 from upskill.sandbox.probes import Result, run_quick_probes
@@ -43,10 +44,19 @@ _LISTED = re.compile(r"[\w./~][\w./:@+~=,() -]{0,199}", re.ASCII)
 """A name that a server may choose for the person."""
 
 
+class ExamineAgent(Protocol):
+    """Runs a coding agent in the sandbox, prints what it did, and gives the exit code."""
+
+    def __call__(self, harness: str, agent_bin: Path | None, *, backend: Backend, as_json: bool) -> int: ...
+
+
+EXAMINE_AGENT: Offer[ExamineAgent] = Offer("examine a coding agent")
+
+
 @click.command("doctor")
 @click.option(
     "--harness",
-    type=click.Choice([info.name for info in HARNESSES.values() if info.program]),
+    type=click.Choice([name for name in harness_names() if harness_info(name).program]),
     help="Examine this coding agent instead: a scripted model makes it load a skill, run a command and try to escape.",
 )
 @click.option(
@@ -76,8 +86,7 @@ def command(
         raise UsageError("--model and --write are about a server", hint="add --base-url URL")
     if harness is not None:
         chosen = options.resolved({"harness": harness}, uses=["agent_bin"]).values
-        code: int = by_name("report_agent")(harness, options.agent_program(chosen), backend=sandbox, as_json=as_json)
-        return code
+        return EXAMINE_AGENT.load()(harness, options.agent_program(chosen), backend=sandbox, as_json=as_json)
     return _examine_sandbox(sandbox, as_json=as_json)
 
 

@@ -249,10 +249,10 @@ def harness(*, auto: str, with_tools: bool = False) -> Option:
 
     `with_tools` lists only harnesses that have some. Others can be typed all the same: the workflow says what is wrong.
     """
-    from upskill.core.nouns.harness import HARNESSES, harness_choices
+    from upskill.core.nouns.harness import harness_choices, harness_info
 
     choices = harness_choices()
-    listed = [name for name in choices if not with_tools or name == "auto" or HARNESSES[name].with_tools]
+    listed = [name for name in choices if not with_tools or name == "auto" or harness_info(name).with_tools]
     return click.option(
         "--harness",
         type=click.Choice(choices),
@@ -264,9 +264,9 @@ def harness(*, auto: str, with_tools: bool = False) -> Option:
 def agent_program(settings: "Settings") -> Path | None:
     """The program that the setting `agent_bin` names; `None` where the harness runs no coding agent, or the one on the
     search path."""
-    from upskill.core.nouns.harness import HARNESSES
+    from upskill.core.nouns.harness import known_harness
 
-    harness = HARNESSES.get(settings.harness)
+    harness = known_harness(settings.harness)
     runs_one = harness is not None and harness.program
     return Path(settings.agent_bin).expanduser() if settings.agent_bin and runs_one else None
 

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from upskill import disk
+from upskill import disk, plugin
 from upskill.errors import UsageError
 from upskill.traces import chats, claude_code, codex, coding_agents, inspect_log, spans
 from upskill.traces.recording import (
@@ -61,7 +61,7 @@ def _cleaned(recording: Recording, block: list[str]) -> Iterator[str]:
     yield from [""] * (len(block) - len(lines))
 
 
-READERS: dict[str, Reader] = {
+_OWN: dict[str, Reader] = {
     reader.name: reader
     for reader in (
         coding_agents.OPENCODE,
@@ -82,9 +82,15 @@ READERS: dict[str, Reader] = {
 """By name. The first that recognises a recording reads it: whoever is easily mistaken for another comes before it."""
 
 
+def readers() -> dict[str, Reader]:
+    """Ours, and after them those of plug-ins."""
+    others = {name: place for name, place in plugin.names("session_readers").items() if name not in _OWN}
+    return {**_OWN, **{name: plugin.load(place) for name, place in others.items()}}
+
+
 def title_of(recorder: str) -> str:
     """The name of a recorder as people know it."""
-    return "plain text" if recorder == TEXT else READERS[recorder].title
+    return "plain text" if recorder == TEXT else readers()[recorder].title
 
 
 KEYS_NAMED = 12
@@ -198,7 +204,7 @@ def _document_format(document: Any) -> str | None:
 
 
 def _first(recognised: Callable[[Reader], bool]) -> str | None:
-    return next((name for name, reader in READERS.items() if recognised(reader)), None)
+    return next((name for name, reader in readers().items() if recognised(reader)), None)
 
 
 ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".eval", ".md", ".txt")
@@ -275,7 +281,7 @@ def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
     """
     recording = Recording(path, clean=clean)
     recorder = detect(recording)
-    traces = () if recorder == TEXT else tuple(trace for trace in READERS[recorder].read(recording) if trace.steps)
+    traces = () if recorder == TEXT else tuple(trace for trace in readers()[recorder].read(recording) if trace.steps)
     if not traces and recorder != TEXT:
         raise UsageError(f"{path}: an empty session of {recorder}", problems=recording.notes)
     return Reading(

@@ -77,17 +77,18 @@ def command(
     Exit codes: 0 done; 1 with --require, it does not trigger well, or that is undecided; 2 wrong usage; 3 failed, or no
     verdict; 130 interrupted.
     """
-    from upskill.core.by_name import by_name
     from upskill.core.models.teachers import has_teacher
     from upskill.core.nouns.skill import read_among
     from upskill.core.runs.own_runs import cap_for_yes, settings_record, typed_variables
+    from upskill.evaluation.offers import MEASURE_TOGETHER
     from upskill.report.next_step import BY_HAND, BY_HAND_INTO
+    from upskill.trigger.offers import WRITE_PROMPTS
     from upskill.trigger.report import step_after_trigger
     from upskill.trigger.trigger import TriggerOrder, plan_triggering, trigger
 
     if together:
         refuse_what_is_ignored(_HEEDED_TOGETHER, why="--together asks the prompts of each skill, with the others")
-        measured: int = by_name("measure_skills_together")(
+        return MEASURE_TOGETHER.load()(
             skills,
             settings,
             repeats=runs,
@@ -98,14 +99,12 @@ def command(
             yes=yes,
             prompts=True,
         )
-        return measured
     if len(skills) > 1:
         raise UsageError("trigger measures one skill, and several were named", hint="name one, or add --together")
     skill = skills[0]
     if write:
         shown = {"dry_run": dry_run, "as_json": as_json, "yes": yes}
-        done: int = by_name("write_triggers_for_person")(skill, settings, output=prompt_file, **shown)
-        return done
+        return WRITE_PROMPTS.load()(skill, settings, output=prompt_file, **shown)
     chosen = options.resolved(settings)
     order = TriggerOrder(
         skill=skill,

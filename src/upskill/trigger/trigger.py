@@ -12,7 +12,6 @@ from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter
 
-from upskill.core.by_name import by_name
 from upskill.core.cases.prompts import TRIGGERS_FILE, TriggerFile, read_skill_triggers, read_trigger_file, triggers_text
 from upskill.core.nouns.skill import TRIGGER_FILE, Among
 from upskill.core.nouns.trigger import Company
@@ -28,6 +27,7 @@ from upskill.evaluation.estimate import client_for, purchase_since
 from upskill.evaluation.evaluate import relative, versions
 from upskill.evaluation.triggering import PreparedTriggering, measure_triggering, prepare_triggering, trigger_looks
 from upskill.sandbox import Backend
+from upskill.trigger.offers import WRITE_MISSING_PROMPTS
 from upskill.trigger.report import TriggerResult, trigger_json
 
 PROMPTS_FILE = "triggers.json"
@@ -179,8 +179,7 @@ def trigger(
     client = client_for(settings.values)
     if _read_prompts(order) is None:
         read_skill(order.skill)
-        write = by_name("write_missing_triggers")
-        write(order.skill, settings=settings, progress=progress, confirm=confirm, client=client)
+        WRITE_MISSING_PROMPTS.load()(order.skill, settings=settings, progress=progress, confirm=confirm, client=client)
     prepared = plan_triggering(
         order, settings.values, unchosen=settings.unchosen, progress=progress, announce=progress.announce
     )

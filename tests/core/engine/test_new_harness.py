@@ -1,4 +1,4 @@
-"""A harness is one module (`twice.py`) and one line in a table: everything else finds it there."""
+"""A harness is one module (`twice.py`) and one line in a plug-in: everything else finds it there."""
 
 import hashlib
 import io
@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from on_engine import Make, Run
-from upskill.core.nouns import HARNESSES, Case, HarnessInfo, PlannedTrial, Student, digest_of
+from strangers import install
+from upskill.core.nouns import Case, PlannedTrial, Student, digest_of
 from upskill.core.runs.records import read_run
 from upskill.core.settings import resolve_settings
 from upskill.core.skills.skills import read_skill
@@ -22,19 +23,25 @@ from upskill.evaluation.report import read_report
 from upskill.report.json_report import evaluation_json
 from upskill.report.terminal import show_figures
 
+STRANGER = """
+from upskill.core.nouns import HarnessInfo
+from upskill.plugin import Plugin
+
+PLUGIN = Plugin(harnesses={"twice": "twice_for_tests:TWICE"})
 TWICE = HarnessInfo(
     name="twice",
     module="core.engine.twice",
     description="asked twice",
     arms={"baseline": "on its own", "with_skill": "with the handbook"},
 )
+"""
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
 HELPED = ({"arm": "with_skill", "turn": 2, "replies": ["yes"]}, {"replies": ["no"]})
 
 
 @pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(HARNESSES, "twice", TWICE)
+def registered(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path_factory.mktemp("site"), monkeypatch, module="twice_for_tests", text=STRANGER)
 
 
 @pytest.mark.usefixtures("registered")

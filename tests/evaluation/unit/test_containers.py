@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from upskill.core.nouns import HARNESSES
+from upskill.core.nouns.harness import harness_names
 from upskill.errors import UsageError
 from upskill.evaluation.prepare import require_sandbox_for, unconfined_notes
 from upskill.evaluation.resume import resumed_backend
 
 
-@pytest.mark.skipif("codex" not in HARNESSES, reason="coding agents were removed")
+@pytest.mark.skipif("codex" not in harness_names(), reason="coding agents were removed")
 @pytest.mark.parametrize("harness", ["codex", "claude-code", "opencode"])
 def test_a_coding_agent_of_another_system_is_refused(harness: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "darwin")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from upskill.core.nouns import HARNESSES, Skill
+from upskill.core.nouns import Skill
+from upskill.core.nouns.harness import harness_names
 from upskill.core.nouns.skill import Among
 from upskill.core.skills.skills import read_skill, shipped_skills
 from upskill.errors import UsageError
@@ -88,7 +89,7 @@ def test_more_files_than_a_sandbox_takes_are_refused_before_any_answer(tmp_path:
     assert caught.value.problems == ("492 files with those of the measured skill; 480 are allowed",)
 
 
-@pytest.mark.skipif("codex" not in HARNESSES, reason="coding agents were removed")
+@pytest.mark.skipif("codex" not in harness_names(), reason="coding agents were removed")
 def test_a_harness_offers_only_what_it_can() -> None:
     for harness in ("chat", "agent"):
         with pytest.raises(UsageError, match=f"the harness {harness}"):

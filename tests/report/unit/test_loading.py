@@ -7,7 +7,8 @@ import pytest
 
 from report.unit.evaluations import EVALUATIONS, LOADS, agent_report, arm, evaluation, lift
 from report.unit.pages import Parsed, page
-from upskill.core.nouns import HARNESSES, Interval, Loads
+from upskill.core.nouns import Interval, Loads
+from upskill.core.nouns.harness import harness_names
 from upskill.report.glance import glance
 from upskill.report.next_step import next_step
 from upskill.report.result_notes import result_notes
@@ -32,7 +33,7 @@ def test_the_load_rate_has_its_interval_and_says_what_it_is_of() -> None:
     assert load_words(few) == "the skill was loaded in 5 of 6 answers (83%, 98.8% CI 36% to 99% on these 2 cases)"
 
 
-@pytest.mark.skipif("codex" not in HARNESSES, reason="coding agents were removed")
+@pytest.mark.skipif("codex" not in harness_names(), reason="coding agents were removed")
 def test_the_forced_lift_is_called_as_the_harness_calls_it() -> None:
     report = agent_report()
     assert forced_words(report) == "skill given: +75 points (95% CI +40 to +90, 18 pairs)"
@@ -75,7 +76,7 @@ def test_a_skill_is_rarely_loaded_only_if_it_is_shown_to_help_when_forced(rate: 
     assert not rarely_loaded(replace(report, loads=None))
 
 
-@pytest.mark.skipif("codex" not in HARNESSES, reason="coding agents were removed")
+@pytest.mark.skipif("codex" not in harness_names(), reason="coding agents were removed")
 def test_a_skill_that_helps_when_forced_and_is_rarely_loaded_names_the_description() -> None:
     sentence = glance(RARE).sentences[-1]
     assert sentence == (

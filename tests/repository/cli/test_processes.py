@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from forking import COMMAND
-from upskill.cli import COMMANDS
+from upskill.cli import commands
 
 ROOT = Path(__file__).parents[3]
 SRC = ROOT / "src" / "upskill"
@@ -138,7 +138,7 @@ class Tour:
 
     def type(self, *words: str, variables: Mapping[str, str] | None = None, seconds: float = 240) -> str:
         """Type a command in the folder; a feature that was removed has none."""
-        if words[0] not in COMMANDS:
+        if words[0] not in commands():
             return ""
         agents = ROOT / "build" / "agents" / "node_modules" / ".bin"
         environment = {
@@ -233,7 +233,7 @@ FAILING = {
 
 
 def test_the_tour_types_every_command_and_they_come_to_an_end(tour: Tour) -> None:
-    assert {words[0] for words in tour.codes} == set(COMMANDS)
+    assert {words[0] for words in tour.codes} == set(commands())
     failed = {words: tour.said[words][-600:] for words, code in tour.codes.items() if code and words not in FAILING}
     assert failed == {}
 
@@ -258,7 +258,7 @@ def test_one_module_starts_programs_by_their_absolute_path_and_with_a_listed_env
             assert CANARY not in str(one["environment"]), one
             assert not {name for name in one["environment"] if "KEY" in name or "TOKEN" in name}, one
         kinds.add("python" if own else program.name)
-    expected = {"git", "opencode", "bwrap", *(["python"] if "sweep" in COMMANDS else [])}  # a sweep's workers
+    expected = {"git", "opencode", "bwrap", *(["python"] if "sweep" in commands() else [])}  # a sweep's workers
     assert expected <= kinds | {Path(word).name for one in tour.started for word in one["words"]}
 
 
@@ -317,7 +317,7 @@ def test_no_other_module_of_the_package_can_start_a_process() -> None:
     assert list(_starts(SRC / "processes.py")), "the search finds what there is"
 
 
-@pytest.mark.skipif("sweep" not in COMMANDS, reason="the feature was removed")
+@pytest.mark.skipif("sweep" not in commands(), reason="the feature was removed")
 def test_workers_of_a_ray_cluster_import_nothing_of_the_working_folder(tmp_path: Path) -> None:
     tour = Tour(base=tmp_path / "tour")
     tour.prepare()

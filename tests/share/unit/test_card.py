@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from share.made_evidence import ARM, EVIDENCE, RESULT, with_report
-from upskill.core.nouns import HARNESSES, Interval
+from upskill.core.nouns import Interval
 from upskill.core.nouns.evaluation import BrokenCase
+from upskill.core.nouns.harness import harness_names
 from upskill.core.nouns.lift import LabelLift, Loads
 from upskill.share.card import card_text
 from upskill.share.evidence import CARD_FORMAT, MissingLook
@@ -60,7 +61,7 @@ def test_several_models_and_older_versions_have_tables_of_their_own() -> None:
     assert card.count("| Model | How |") == 2
 
 
-@pytest.mark.skipif("codex" not in HARNESSES, reason="coding agents were removed")
+@pytest.mark.skipif("codex" not in harness_names(), reason="coding agents were removed")
 def test_one_model_in_two_harnesses_is_not_counted_as_two_models() -> None:
     loads = Loads(answers=4, loaded=2, cases=2, rate=0.5, interval=Interval(low=0, high=1), about="these cases")
     arms = (ARM, replace(ARM, arm="offered"))

@@ -6,7 +6,7 @@ from importlib import import_module
 import click
 import pytest
 
-from upskill.cli import COMMANDS, app
+from upskill.cli import app, commands
 from upskill.core import settings
 from upskill.errors import SettingsError
 from upskill.report.formats import FORMATS
@@ -15,7 +15,7 @@ from upskill.terminal import options
 
 def _commands() -> list[click.Command]:
     found: list[click.Command] = []
-    for name in COMMANDS:
+    for name in commands():
         command = app.get_command(click.Context(app), name)
         assert command is not None
         found += command.commands.values() if isinstance(command, click.Group) else [command]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from traces.unit.counting import EXPECTED, SAMPLES, everything
 from traces.unit.damage import damaged
 from upskill.errors import UpskillError
-from upskill.traces.readers import READERS, read_traces
+from upskill.traces.readers import read_traces, readers
 from upskill.traces.trace import Trace
 
 SAMPLES_OF = {
-    form: [name for name, expected in EXPECTED.items() if expected["format"] == form] for form in sorted(READERS)
+    form: [name for name, expected in EXPECTED.items() if expected["format"] == form] for form in sorted(readers())
 }
 LONGEST_SECONDS = 10
 CONTENT = "__shfl_down"

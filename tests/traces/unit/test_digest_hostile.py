@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from made_work import Made
 from upskill.traces.digest import Digester
-from upskill.traces.readers import READERS
+from upskill.traces.readers import readers
 from upskill.traces.trace import Call, Observation, Step, Subtrace, Trace
 
 _ODD = st.sampled_from(
@@ -57,7 +57,7 @@ def _traces(below: st.SearchStrategy[Trace]) -> st.SearchStrategy[Trace]:
     subtraces = st.builds(Subtrace, call_id=st.none() | _IDS, trace=below)
     return st.builds(
         Trace,
-        recorder=st.sampled_from(sorted(READERS)),
+        recorder=st.sampled_from(sorted(readers())),
         steps=st.lists(_STEPS, max_size=12).map(tuple),
         subtraces=st.lists(subtraces, max_size=2).map(tuple),
         folder=st.none() | st.sampled_from(["/", "/home/dev/project", "C:\\\\Users\\\\x"]) | st.text(max_size=20),

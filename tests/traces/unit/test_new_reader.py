@@ -1,4 +1,4 @@
-"""A recorder is one module with a `Reader` and one line in the table: it is recognised, read, digested and shown."""
+"""A recorder is one module with a `Reader` and one line in a plug-in: it is recognised, read, digested and shown."""
 
 from collections.abc import Iterator
 from io import StringIO
@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from strangers import install
 from upskill.errors import UsageError
 from upskill.traces.command import show_trace, trace_json
 from upskill.traces.read_trace import read_trace
-from upskill.traces.readers import READERS
+from upskill.traces.readers import readers
 from upskill.traces.recording import Reader, Recording
 from upskill.traces.steps import Drafts
 from upskill.traces.trace import Trace
@@ -47,7 +48,8 @@ def test_a_reader_in_the_table_is_recognised_read_and_shown(tmp_path: Path, monk
     path.write_text(LINES)
     with pytest.raises(UsageError, match="unknown format; keys seen: gull, typed, said"):
         _shown(path)
-    monkeypatch.setitem(READERS, GULL.name, GULL)
+    text = f'from upskill.plugin import Plugin\nPLUGIN = Plugin(session_readers={{"gull": "{__name__}:GULL"}})\n'
+    install(tmp_path, monkeypatch, module="gull_for_tests", text=text)
     shown, trace = _shown(path)
     assert "The Gull" in shown
     assert "Mend the berths." in shown
@@ -56,7 +58,7 @@ def test_a_reader_in_the_table_is_recognised_read_and_shown(tmp_path: Path, monk
 
 
 def test_every_reader_has_a_title_and_recognises_something() -> None:
-    for name, reader in READERS.items():
+    for name, reader in readers().items():
         recognisers = (reader.in_document, reader.in_list, reader.in_lines, reader.in_archive)
         assert reader.name == name
         assert reader.title

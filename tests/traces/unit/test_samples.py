@@ -6,14 +6,14 @@ import pytest
 
 from traces.unit.counting import EXPECTED, SAMPLES, counts, everything
 from upskill.errors import UsageError
-from upskill.traces.readers import READERS, detect, read_traces
+from upskill.traces.readers import detect, read_traces, readers
 from upskill.traces.recording import Recording
 
 READ = {name: expected for name, expected in EXPECTED.items() if expected.get("traces")}
 
 
 def test_every_format_of_the_samples_has_a_reader() -> None:
-    assert {expected["format"] for expected in EXPECTED.values()} - {None, "text"} == READERS.keys()
+    assert {expected["format"] for expected in EXPECTED.values()} - {None, "text"} == readers().keys()
 
 
 @pytest.mark.parametrize("name", EXPECTED)

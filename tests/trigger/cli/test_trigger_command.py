@@ -14,7 +14,7 @@ from handoff_server import answered_by_hand
 from provider import Behaviour, Provider, ReceivedRequest
 from typed import Upskill
 from upskill.core.models.handoff import HandoffQuestion
-from upskill.core.nouns.harness import HARNESSES
+from upskill.core.nouns.harness import harness_info, harness_names
 
 NUMBERS = range(12)
 
@@ -149,7 +149,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_asked(upskill: Up
     )
     chat = upskill("trigger", SKILL.name, "-m", "scripted/x.yaml", "--harness", "chat")
     assert "a model cannot load a skill" in chat.stderr
-    with_tools = [name for name, info in HARNESSES.items() if info.with_tools]
+    with_tools = [name for name in harness_names() if harness_info(name).with_tools]
     assert ", ".join(["auto", *with_tools[:2]]) in upskill("trigger", "--help").stdout
     assert upskill("trigger", SKILL.name, "--replace").returncode == 2
 

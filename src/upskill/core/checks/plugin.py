@@ -1,6 +1,6 @@
 """The contract of a plug-in: a function of your own package that looks at an answer. This module is stable.
 
-Name the function in your package under the entry point group `upskill.checks`, and a case can ask for it as
+Name the function in the `checks` of your plug-in (`upskill.plugin`), and a case can ask for it as
 `{"python": {"name": "your-name", "with": …}}`. See docs/reference/checks.md.
 """
 
@@ -12,8 +12,6 @@ from upskill.core.checks.kind import Need
 from upskill.core.nouns import Answer, Case, Files
 from upskill.core.nouns.case import Json
 from upskill.sandbox import CommandResult, FileRefused, Limits, Mount, Sandbox, SandboxSpec
-
-GROUP = "upskill.checks"
 
 
 class Finding(NamedTuple):
@@ -73,7 +71,6 @@ class HasNeeds(Protocol):
 
 
 __all__ = [
-    "GROUP",
     "Answer",
     "Case",
     "CheckFunction",

@@ -1,14 +1,12 @@
 """`python`: a function from an installed plug-in. The function is trusted code, like everything that is installed."""
 
-import sys
 from difflib import get_close_matches
-from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
+from upskill import plugin
 from upskill.core.checks.answer_files import answer_files_of
 from upskill.core.checks.kind import NOTHING, CheckOutcome, Need, ObjectKind, Submission, type_name
-from upskill.core.checks.plugin import GROUP, HasNeeds, HasProblems, Inspection
+from upskill.core.checks.plugin import HasNeeds, HasProblems, Inspection
 from upskill.core.nouns import Answer
 from upskill.core.nouns.case import Json
 from upskill.sandbox import Sandbox, SandboxSpec
@@ -17,7 +15,14 @@ _NEEDS: frozenset[str] = frozenset({"files", "sandbox"})
 
 
 class PluginFault(Exception):
-    """A plug-in cannot be loaded, or did not return a finding."""
+    """A function cannot be loaded, or did not return a finding."""
+
+
+class Named(NamedTuple):
+    """A function of a plug-in that is not loaded yet."""
+
+    name: str
+    place: plugin.Place
 
 
 class Python(ObjectKind):
@@ -37,25 +42,25 @@ class Python(ObjectKind):
         if not isinstance(wanted.get("name"), str):
             return [f"`python` must be the name of a plug-in, or an object with `name`, not {type_name(spec)}"]
         problems = self.unknown_keys(wanted)
-        found = _entry_point(str(wanted["name"]))
+        found = _named(str(wanted["name"]))
         if isinstance(found, str):
             return [*problems, found]
         try:
-            plugin = _load(found)
+            function = _load(found)
         except PluginFault as error:
             return [*problems, f"`python`: {error}"]
-        said = _problems_by(plugin, wanted.get("with"))
+        said = _problems_by(function, wanted.get("with"))
         return problems + [f"`python`: {wanted['name']}: {problem}" for problem in said]
 
     def needs(self, spec: Json) -> frozenset[Need]:
-        found = _entry_point(str(self.as_object(spec).get("name")))
-        plugin = None if isinstance(found, str) else _load(found)
-        return frozenset(plugin.needs) if isinstance(plugin, HasNeeds) else NOTHING
+        found = _named(str(self.as_object(spec).get("name")))
+        function = None if isinstance(found, str) else _load(found)
+        return frozenset(function.needs) if isinstance(function, HasNeeds) else NOTHING
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Calls the plug-in with the answer, and holds it to its contract."""
         wanted = self.as_object(spec)
-        found = _entry_point(str(wanted.get("name")))
+        found = _named(str(wanted.get("name")))
         if isinstance(found, str):
             raise PluginFault(found)
         files = answer_files_of(submission)
@@ -80,42 +85,38 @@ class Python(ObjectKind):
         return CheckOutcome(finding[0], " ".join(str(finding[1]).split())[:1_000])
 
 
-def _problems_by(plugin: Any, given: Json) -> list[str]:
-    """What the plug-in says is wrong with the spec; an exception of its own is such a problem."""
-    if not isinstance(plugin, HasProblems):
+def _problems_by(function: Any, given: Json) -> list[str]:
+    """What the function says is wrong with the spec; an exception of its own is such a problem."""
+    if not isinstance(function, HasProblems):
         return []
     try:
-        return [" ".join(str(problem).split())[:300] for problem in plugin.problems(given)]
+        return [" ".join(str(problem).split())[:300] for problem in function.problems(given)]
     except Exception as error:  # noqa: BLE001 - foreign code, which may fail in any way
         return [f"cannot check `with`: {type(error).__name__}: {error}"]
 
 
-def _entry_point(name: str) -> EntryPoint | str:
-    """The plug-in of that name; or, in words, that there is none and which are installed."""
-    known = _installed(tuple(sys.path))
+def _named(name: str) -> Named | str:
+    """The function of that name; or, in words, that there is none and which are installed."""
+    known = plugin.names("checks")
     if name in known:
-        return known[name]
+        return Named(name, known[name])
     near = get_close_matches(name, known, n=1)
     installed = f"installed: {', '.join(sorted(known))}" if known else "none is installed"
     guess = f"; did you mean `{near[0]}`?" if near else "; install the package that provides it"
-    return f"`python`: there is no plug-in `{name[:60]}`: {installed}{guess}"
+    left_out = "".join(f"; the plug-in {left.name} is left out: {left.why}" for left in plugin.strangers().left_out)
+    return f"`python`: there is no plug-in `{name[:60]}`: {installed}{guess}{left_out}"
 
 
-@lru_cache(maxsize=4)
-def _installed(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - where they are looked for
-    """Every plug-in by its name. Looking through all installed packages takes tens of milliseconds: done once."""
-    return {found.name: found for found in entry_points(group=GROUP)}
-
-
-def _load(found: EntryPoint) -> Any:
-    """What the entry point names. Importing a foreign package may fail in any way."""
+def _load(named: Named) -> Any:
+    """The function itself. Importing a foreign package may fail in any way."""
+    what = f"{named.name} ({named.place})"
     try:
-        plugin = found.load()
+        function = plugin.load(named.place)
     except Exception as error:
-        raise PluginFault(f"{found.name} ({found.value}) cannot be loaded: {type(error).__name__}: {error}") from error
-    if not callable(plugin):
-        raise PluginFault(f"{found.name} ({found.value}) is not a function")
-    declared = getattr(plugin, "needs", ())
+        raise PluginFault(f"{what} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not callable(function):
+        raise PluginFault(f"{what} is not a function")
+    declared = getattr(function, "needs", ())
     if isinstance(declared, str) or not _NEEDS.issuperset(declared):
-        raise PluginFault(f"{found.name}: `needs` may contain {' and '.join(sorted(_NEEDS))}, not {declared!r}")
-    return plugin
+        raise PluginFault(f"{named.name}: `needs` may contain {' and '.join(sorted(_NEEDS))}, not {declared!r}")
+    return function

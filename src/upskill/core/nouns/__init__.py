@@ -15,7 +15,7 @@ from upskill.core.nouns.case import (
     State,
 )
 from upskill.core.nouns.evaluation import ArmSummary, Evaluation, JudgeReport, Purchase, StudentReport
-from upskill.core.nouns.harness import DEFAULT_HARNESS, HARNESSES, HarnessInfo, harness_info
+from upskill.core.nouns.harness import DEFAULT_HARNESS, HarnessInfo, harness_info
 from upskill.core.nouns.lift import Claim, Interval, LabelLift, Lift, Loads, Verdict
 from upskill.core.nouns.look import Cap, Outage, RunEnd, StudentEnd
 from upskill.core.nouns.plan import Design, PlannedTrial, Price, Student, TrialPlan, Turn

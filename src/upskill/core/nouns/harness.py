@@ -1,12 +1,13 @@
 """The harnesses as plain data, for planning, storing and reporting. What each of them does is in its own module.
 
-A new harness is that module and an entry in `HARNESSES`.
+A new harness is that module and an entry in the `harnesses` of a plug-in.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from upskill import plugin
 from upskill.core.nouns.trial import Arm
 
 Ceiling = Literal["beside", "alone"]
@@ -50,13 +51,7 @@ class HarnessInfo:
         return self.arms.get(arm, _CEILING if arm == "ceiling" else arm)
 
 
-_CODING_AGENTS: tuple[tuple[str, str, str, str], ...] = (
-    ("codex", "Codex", "codex", "@openai/codex"),
-    ("claude-code", "Claude Code", "claude", "@anthropic-ai/claude-code"),
-    ("opencode", "opencode", "opencode", "opencode-ai"),
-    ("qwen-code", "Qwen Code", "qwen", "@qwen-code/qwen-code"),
-)
-HARNESSES: dict[str, HarnessInfo] = {
+OWN: dict[str, HarnessInfo] = {
     info.name: info
     for info in (
         HarnessInfo(
@@ -75,22 +70,23 @@ HARNESSES: dict[str, HarnessInfo] = {
             previous="old version offered",
             with_tools=True,
         ),
-        *(
-            HarnessInfo(
-                name=name,
-                module=f"upskill.agents.{name.replace('-', '_')}",
-                description=f"the coding agent {title}, in a sandbox",
-                arms={"baseline": "without the skill", "offered": "skill offered", "with_skill": "skill forced"},
-                previous="old version offered",
-                with_tools=True,
-                program=program,
-                package=package,
-            )
-            for name, title, program, package in _CODING_AGENTS
-        ),
     )
 }
-"""Every harness by its name. `auto` takes the first that can do what the cases need."""
+"""The harnesses that need no plug-in. `auto` takes the first that can do what the cases need."""
+
+
+def harness_names() -> tuple[str, ...]:
+    """Every harness that is installed."""
+    return (*OWN, *plugin.names("harnesses"))
+
+
+def known_harness(name: str) -> HarnessInfo | None:
+    """What is known of an installed harness by its bare name; `None` where there is none."""
+    if name in OWN:
+        return OWN[name]
+    place = plugin.find("harnesses", name)
+    return None if place is None else plugin.load(place)
+
 
 _ANY_ARMS: Mapping[Arm, str] = {
     "baseline": "without the skill",
@@ -100,7 +96,7 @@ _ANY_ARMS: Mapping[Arm, str] = {
 _CEILING = "with the passage itself"
 """The arm whose prompt has the passage of the source, by every harness."""
 
-DEFAULT_HARNESS = next(iter(HARNESSES))
+DEFAULT_HARNESS = next(iter(OWN))
 """The harness of a plan or a file that names none."""
 
 
@@ -111,16 +107,16 @@ def harness_info(name: str) -> HarnessInfo:
     models are taken to have had the files of the skill.
     """
     bare = name.partition("/")[0]
-    return HARNESSES.get(bare) or HarnessInfo(name=bare, arms=_ANY_ARMS, with_tools=True)
+    return known_harness(bare) or HarnessInfo(name=bare, arms=_ANY_ARMS, with_tools=True)
 
 
 def harness_choices() -> tuple[str, ...]:
     """What a person may ask for."""
-    return ("auto", *HARNESSES)
+    return ("auto", *harness_names())
 
 
 def choose_harness(wanted: str, *, tools: bool) -> str:
     """What was asked for; with `auto` the first harness that gives students tools, or the first if they need none."""
     if wanted != "auto":
         return wanted
-    return next(info.name for info in HARNESSES.values() if info.with_tools or not tools)
+    return next(info.name for info in OWN.values() if info.with_tools or not tools)

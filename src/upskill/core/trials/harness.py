@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from upskill import disk
 from upskill.core.nouns import (
     DEFAULT_HARNESS,
-    HARNESSES,
     Arm,
     Case,
     PlannedTrial,
@@ -22,6 +21,7 @@ from upskill.core.nouns import (
     digest_of,
     harness_info,
 )
+from upskill.core.nouns.harness import harness_names, known_harness
 from upskill.core.progress import Progress
 from upskill.core.trials.trial_run import AgentProgram, TrialLimits
 from upskill.errors import UsageError
@@ -125,9 +125,10 @@ class Harness(Protocol):
 
 def load_harness(name: str) -> Harness:
     """The harness of this name. Raises where there is none."""
-    if name not in HARNESSES:
-        raise UsageError(f"there is no harness {name}", hint=f"one of {', '.join(HARNESSES)}")
-    harness: Harness = import_module(HARNESSES[name].module).HARNESS
+    info = known_harness(name)
+    if info is None:
+        raise UsageError(f"there is no harness {name}", hint=f"one of {', '.join(harness_names())}")
+    harness: Harness = import_module(info.module).HARNESS
     return harness
 
 
@@ -148,7 +149,7 @@ def load_agent(name: str) -> AgentHarness | None:
     """The harness of this name where it runs a coding agent; `None` for one of ours."""
     if not harness_info(name).program:
         return None
-    agent: AgentHarness = import_module(HARNESSES[name].module).HARNESS
+    agent: AgentHarness = import_module(harness_info(name).module).HARNESS
     return agent
 
 

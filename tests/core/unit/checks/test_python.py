@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from strangers import install
 from upskill.core.checks import KINDS, GradingContext
 from upskill.core.checks.python import PluginFault
 from upskill.core.nouns.case import Json
@@ -47,14 +48,9 @@ NAMES = ("length", "files", "runs", "crashes", "vague", "greedy", "number", "now
 
 @pytest.fixture(autouse=True)
 def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real installed package: a module and the metadata that an installer writes."""
-    (tmp_path / "plug_in_for_tests.py").write_text(MODULE)
-    about = tmp_path / "plug_in_for_tests-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-in-for-tests\nVersion: 1.0\n")
-    lines = "".join(f"t-{name} = plug_in_for_tests:{name}\n" for name in NAMES)
-    (about / "entry_points.txt").write_text(f"[upskill.checks]\n{lines}t-gone = no_such_module:x\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    places = {f"t-{name}": f"plug_in_for_tests:{name}" for name in NAMES} | {"t-gone": "no_such_module:x"}
+    plugin = f"\nfrom upskill.plugin import Plugin\n\nPLUGIN = Plugin(checks={places!r})\n"
+    install(tmp_path, monkeypatch, module="plug_in_for_tests", text=MODULE + plugin)
 
 
 def test_a_plug_in_looks_at_the_answer_with_what_it_is_given() -> None:
