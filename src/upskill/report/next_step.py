@@ -67,7 +67,7 @@ def next_step(
     if None in verdicts:
         practised = "--practice" in again.options
         what = "prove it on the held-out cases" if practised else "measure the lift, with and without the skill"
-        return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline", "--practice", "--watch")))
+        return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline", "--practice")))
     if _cases_in_doubt(evaluation):
         return NextStep("see what to change in the cases", f"upskill cases check {asked.skill}")
     if any(report.broken for report in evaluation.students):
