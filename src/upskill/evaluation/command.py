@@ -81,6 +81,7 @@ class _Runs(click.ParamType[int | None]):
 )
 @click.option("--practice", is_flag=True, help="Practice cases, with the skill; claims nothing.")
 @click.option("--together", is_flag=True, help="2 to 6 skills: what each changes in others.")
+@click.option("--controls", is_flag=True, help="Also with a placebo, and with the skill corrupted.")
 @click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
 @click.option(
     "--compare",
@@ -119,6 +120,7 @@ def command(
     runs: int | None,
     practice: bool,
     together: bool,
+    controls: bool,
     no_baseline: bool,
     compare: str | None,
     min_lift: float | None,
@@ -211,6 +213,7 @@ def command(
                 practice=practice,
                 baseline=not (no_baseline or practice),
                 ceiling="beside" if chosen.values.ceiling else None,
+                controls=controls,
                 min_lift=min_lift,
                 required=require,
                 previous=older.folder,
