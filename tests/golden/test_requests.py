@@ -96,7 +96,7 @@ def arm_of(text: str) -> str:
         return "ceiling"
     if CORRUPTED in text:
         return "corrupted"
-    if "<skill" in text and MARK not in text and DESCRIPTION not in text:
+    if '<skill name=\\"port\\">' in text and MARK not in text:
         return "placebo"
     return "with_skill" if MARK in text else "offered" if DESCRIPTION in text else "baseline"
 
