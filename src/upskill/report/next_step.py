@@ -254,7 +254,9 @@ def _keep_proven(evaluation: Evaluation, folder: str, asked: _Asked) -> NextStep
         return NextStep("measure it again after each change", asked.eval(evaluation, verdicts))
     if any(report.claim != "new cases" for report in evaluation.students):
         return _more_cases("write more cases, to say so of new ones", folder, asked.again)
-    return NextStep("check it in every build", asked.eval(evaluation, verdicts, "--require helps"))
+    return NextStep(
+        "check it in every build", asked.eval(evaluation, verdicts, "--require helps", without=("--controls",))
+    )
 
 
 def _eval_of(students: Sequence[Student], asked: str) -> str:
