@@ -16,6 +16,8 @@ from typed import Upskill
 PORT = 18_473
 """Always the same: the server is part of who a model is, and so of the ids of its trials."""
 MARK, OLD_MARK = "The port is 7413, the log is tarn.log.", "The port is 80."
+SECOND, CORRUPTED = "The limit is 30.", "The port is 30, the log is tarn.log."
+"""A second number, so that both can be exchanged."""
 PASSAGE = "tarnctl listens on port 7413."
 DESCRIPTION = "Knows the ports of tarnctl. Use when a port is asked for."
 OLD_DESCRIPTION = "Knows ports."
@@ -36,6 +38,7 @@ COMMANDS = {
     "chat": "--harness chat",
     "chat-previous": "--harness chat --compare previous:older/port",
     "chat-settings": "--harness chat --no-baseline",
+    "chat-controls": "--harness chat --controls",
     "agent": "--harness agent",
     "agent-previous": "--harness agent --compare previous:older/port",
     "agent-among": "--harness agent --among beside",
@@ -68,6 +71,9 @@ def skills(here: Path) -> None:
 @pytest.mark.usefixtures("skills")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_first_requests_are_those_they_were(name: str, upskill: Upskill, here: Path) -> None:
+    if name == "chat-controls":
+        with (here / "skills" / "port" / "SKILL.md").open("a", encoding="utf-8") as text:
+            text.write(f"{SECOND}\n")
     with Provider(lambda _: Behaviour(text="7413, tarn.log"), port=PORT) as provider:
         words = f"eval skills/port -m any --base-url {provider.url} --runs 1 --concurrency 1 --yes --json"
         done = upskill(
@@ -88,6 +94,10 @@ def arm_of(text: str) -> str:
         return "previous"
     if PASSAGE in text:
         return "ceiling"
+    if CORRUPTED in text:
+        return "corrupted"
+    if '<skill name=\\"port\\">' in text and MARK not in text:
+        return "placebo"
     return "with_skill" if MARK in text else "offered" if DESCRIPTION in text else "baseline"
 
 

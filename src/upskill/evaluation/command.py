@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.errors import EXIT_DONE, EXIT_INTERRUPTED, UpskillError, UsageError
+from upskill.errors import EXIT_DONE, UsageError
 from upskill.evaluation.output import glance_here, show_plan, show_result
 from upskill.terminal import options
 from upskill.terminal.output import (
@@ -80,8 +80,8 @@ class _Runs(click.ParamType[int | None]):
     help="Repeats of each case; auto: one, and more if that does not decide.  [default: auto]",
 )
 @click.option("--practice", is_flag=True, help="Practice cases, with the skill; claims nothing.")
-@click.option("--watch", is_flag=True, help="With --practice: again after each change.")
 @click.option("--together", is_flag=True, help="2 to 6 skills: what each changes in others.")
+@click.option("--controls", is_flag=True, help="Also with a placebo, and with the skill corrupted.")
 @click.option("--no-baseline", is_flag=True, help="Measure only with the skill; there is no lift then.")
 @click.option(
     "--compare",
@@ -119,8 +119,8 @@ def command(
     case_files: tuple[Path, ...],
     runs: int | None,
     practice: bool,
-    watch: bool,
     together: bool,
+    controls: bool,
     no_baseline: bool,
     compare: str | None,
     min_lift: float | None,
@@ -173,10 +173,8 @@ def command(
     older = read_compare(compare)
     skill = skills[0] if skills else None
     case_file = case_files[0] if case_files else None
-    if practice or watch:
-        _require_practice(practice=practice, skills=skills, refused={"--require": require, "--compare": compare})
-    if watch and skill is not None:
-        return _watched([skill, *case_files])
+    if practice:
+        _require_practice(skills, refused={"--require": require, "--compare": compare})
     written = options.written_formats(files)
     evaluation: Evaluation | None = None
     compared: ComparedSkills | None = None
@@ -214,6 +212,7 @@ def command(
                 practice=practice,
                 baseline=not (no_baseline or practice),
                 ceiling="beside" if chosen.values.ceiling else None,
+                controls=controls,
                 min_lift=min_lift,
                 required=require,
                 previous=older.folder,
@@ -278,34 +277,10 @@ def command(
     return evaluation.exit_code()
 
 
-def _require_practice(*, practice: bool, skills: Sequence[Path], refused: Mapping[str, object]) -> None:
+def _require_practice(skills: Sequence[Path], *, refused: Mapping[str, object]) -> None:
     """Refuse what practice is not about."""
-    if not practice:
-        raise UsageError("--watch is for practice", hint="add --practice")
     if len(skills) != 1:
         raise UsageError("practice is about one skill", hint="name one skill")
     for flag, value in refused.items():
         if value is not None:
             raise UsageError(f"{flag} needs a proof, and practice claims nothing", hint=f"remove {flag} or --practice")
-
-
-def _watched(paths: Sequence[Path]) -> int:
-    """Type the same command again whenever a file has changed, until a person interrupts."""
-    from upskill.evaluation.practice import watching
-
-    context = click.get_current_context()
-
-    def once() -> None:
-        try:
-            code = context.invoke(command, **{**context.params, "watch": False})
-        except UpskillError as error:
-            print_lines(*error.problems, f"error: {error.message}", *filter(None, [error.hint]), err=True)
-            code = error.exit_code
-        if code == EXIT_INTERRUPTED:
-            raise KeyboardInterrupt
-        print_lines("", "watching; a change of the skill or its cases starts the next practice, Ctrl-C ends", err=True)
-
-    try:
-        watching(paths, once)
-    except KeyboardInterrupt:
-        return EXIT_DONE

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from upskill.controls.findings import cases_tested, control_findings
 from upskill.core import statistics
 from upskill.core.models import Endpoint
 from upskill.core.nouns import (
@@ -69,6 +70,7 @@ def summarise(
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
     mine = by_student(finished)
     labels = {one.case_id: one.labels for one in case_states}
+    tested = cases_tested(skill.body, plan.cases) if "corrupted" in plan.arms else frozenset()
     reports = tuple(
         conclude(
             student,
@@ -79,6 +81,7 @@ def summarise(
             cut_short=cut_short(student),
             labels=labels,
             terms=looks.get(student.name, statistics.FIRST_LOOK),
+            tested=tested,
         )
         for student in plan.students
     )
@@ -147,8 +150,9 @@ def conclude(
     cut_short: CutShort | None = None,
     labels: Mapping[str, tuple[Label, ...]] | None = None,
     terms: LookTerms = statistics.FIRST_LOOK,
+    tested: frozenset[str] = frozenset(),
 ) -> StudentReport:
-    """The report of one student, under the terms of its look."""
+    """The report of one student, under the terms of its look. `tested` are the cases that the corrupted skill tests."""
     ran = finished
     spent = statistics.spent_on(ran, priced=True) if student.price is not None else None
     if schedule.end is not None:
@@ -206,6 +210,7 @@ def conclude(
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=statistics.lift_by_label(pairing, labels or {}, level),
         holds_among=statistics.holds_among(judgement, pairing, level, models=len(plan.students)),
+        controls=control_findings(plan, counted, tested=tested, level=level),
     )
 
 

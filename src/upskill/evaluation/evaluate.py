@@ -36,7 +36,7 @@ from upskill.errors import EngineError, UsageError
 from upskill.evaluation.cases import has_cases, typed_cases
 from upskill.evaluation.conclude import cut_short_by, end_notes, students_end, summarise
 from upskill.evaluation.estimate import client_for, purchase_since
-from upskill.evaluation.looks import Looks, first_look_line, look_notes, looks_of
+from upskill.evaluation.looks import Looks, all_answered, first_look_line, look_notes, looks_of
 from upskill.evaluation.offers import WRITE_MISSING_CASES
 from upskill.evaluation.order import EvaluationOrder, opened_previous
 from upskill.evaluation.prepare import PreparedEvaluation, prepare
@@ -77,7 +77,7 @@ def evaluate_opened(
     progress.evaluation_planned(
         prepared.experiment.plan, skill=prepared.experiment.skill, lines=prepared.lines, notes=prepared.note_lines
     )
-    answered = bool(terms) and all(one.answered for one in terms.values())
+    answered = all_answered(prepared.experiment.plan, terms)
     if prepared.estimate.is_much and not answered and not confirm(prepared.estimate):
         raise UsageError("nothing was run and nothing was spent")
     folder = create_run(settings.place("runs_dir"), skill_name=prepared.experiment.skill.name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from upskill.core import checks, statistics
 from upskill.core.models import Endpoint
-from upskill.core.nouns import Arm, Case, Evaluation, Scored, Student, Trial, digest_of
+from upskill.core.nouns import Arm, Case, Evaluation, Scored, Student, Trial, TrialPlan, digest_of
 from upskill.core.nouns.look import (
     NOTHING,
     Look,
@@ -161,7 +161,13 @@ def is_answered(prepared: PreparedEvaluation, settings: Settings) -> bool:
     """Whether this was evaluated before and all its answers are there, so that nothing is bought."""
     looks = looks_of(prepared, settings)
     terms = {} if looks is None else looks.terms()
-    return len(terms) == len(prepared.experiment.plan.students) and all(one.answered for one in terms.values())
+    return all_answered(prepared.experiment.plan, terms)
+
+
+def all_answered(plan: TrialPlan, terms: Mapping[str, LookTerms]) -> bool:
+    """Whether nothing has to be bought. The ledger knows nothing of arms that are run beside the compared ones."""
+    counted = len(terms) == len(plan.students) and all(one.answered for one in terms.values())
+    return counted and plan.arms == plan.deciding
 
 
 def counted_students(endpoints: Mapping[str, Endpoint], settings: Settings) -> tuple[str, ...]:

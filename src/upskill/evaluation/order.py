@@ -55,6 +55,8 @@ class EvaluationOrder:
     ceiling: Ceiling | None = None
     """Run the ceiling arm too, without a skill and with the passage of each case: beside the others, where it decides
     nothing; or `alone` with the baseline, on the cases that name a passage, and then nothing of the skill is shown."""
+    controls: bool = False
+    """Run a placebo and the corrupted skill beside the others, where they decide nothing."""
     fresh: bool = False
     """Ask again even where nothing has changed since it was answered."""
     sandbox: Backend = "bubblewrap"
@@ -79,6 +81,7 @@ class EvaluationOrder:
         flags = {
             "--practice": self.practice,
             "--no-baseline": not self.baseline and self.previous is None and not self.practice,
+            "--controls": self.controls,
             "--accept-findings": self.accept_findings,
             "--accept-changed-cases": self.accept_changed_cases,
             "--yes": self.yes,
@@ -113,6 +116,19 @@ class EvaluationOrder:
             raise UsageError("practice asks for answers with the skill alone", hint="remove --compare and the ceiling")
         if self.ceiling is not None and (not self.baseline or self.previous is not None):
             raise UsageError("the ceiling needs answers without the skill", hint="remove --no-baseline and --compare")
+        if self.controls:
+            self._require_fit_for_controls()
+
+    def _require_fit_for_controls(self) -> None:
+        for flag, refused, why in (
+            ("--compare", self.previous is not None or self.previous_revision is not None, "compares two versions"),
+            ("--practice", self.practice, "claims nothing"),
+            ("--no-baseline", not self.baseline, "asks with the skill alone"),
+            ("--require no-harm", self.required == "no-harm", "asks cases that look broken eight times"),
+            ("--among", bool(self.among), "gives other skills, of which the placebo is made"),
+        ):
+            if refused:
+                raise UsageError(f"--controls explain one lift, and {flag} {why}", hint=f"remove {flag} or --controls")
 
 
 class SameVersion(UsageError):

@@ -5,11 +5,10 @@ compares them with those of the practice before. It claims nothing and is no loo
 """
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from upskill import disk
 from upskill.core.cases.files import LIST_KEYS, CaseFile, is_foreign
@@ -27,7 +26,6 @@ from upskill.evaluation.report import prompts_of
 
 PRACTICE_FLAG = "--practice"
 _MOST_SHOWN = 8
-_LOOK_AGAIN_SECONDS = 0.5
 
 
 def split_once(skill: Path, case_file: Path | None, *, practice: float, looks: Sequence[Look]) -> tuple[str, ...]:
@@ -155,26 +153,3 @@ def _passes(run: Path) -> dict[str, dict[str, bool]]:
         student: {case: 2 * sum(passed) > len(passed) for case, passed in cases.items()}
         for student, cases in ends.items()
     }
-
-
-def watching(paths: Sequence[Path], act: Callable[[], None], *, seconds: float = _LOOK_AGAIN_SECONDS) -> NoReturn:
-    """Act now, and whenever one of the files in these places has changed, until a person interrupts."""
-    seen = None
-    while True:
-        if (now := _state(paths)) != seen:
-            seen = now
-            act()
-        time.sleep(seconds)
-
-
-def _state(paths: Sequence[Path]) -> dict[Path, tuple[int, int]]:
-    files = [file for path in paths for file in (disk.below(path) if path.is_dir() else (path,))]
-    found = {}
-    for file in files:
-        try:
-            status = file.stat()
-        except OSError:  # an editor replaces a file in two steps
-            continue
-        if file.is_file():
-            found[file] = (status.st_mtime_ns, status.st_size)
-    return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from upskill.controls.findings import control_skills
 from upskill.core import checks, statistics
 from upskill.core.cases.family import family_notes
 from upskill.core.cases.files import CaseFile
@@ -18,6 +19,7 @@ from upskill.core.nouns.case import NO_CASE_CHANGES, CaseChanges
 from upskill.core.nouns.harness import Ceiling
 from upskill.core.nouns.harness import choose_harness as harness_for
 from upskill.core.nouns.text import BYTES_PER_TOKEN, count
+from upskill.core.nouns.trial import BESIDE, CONTROLS
 from upskill.core.progress import SILENT, Progress
 from upskill.core.runs.records import RunRecord
 from upskill.core.settings import Settings
@@ -162,6 +164,12 @@ def prepare(
     harness = choose_harness(settings.harness, counted.cases, loads=bool(order.among))
     with_tools = harness_info(harness).with_tools
     require_offered_by(harness, order.among)
+    if order.controls and with_tools:
+        raise UsageError(
+            f"--controls exchange the text of a skill, and with the harness {harness} a model also has its files",
+            hint="add --harness chat, or remove --controls",
+        )
+    controls, control_notes = control_skills(skill) if order.controls else ({}, ())
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     previous = None if order.previous is None else read_skill(order.previous)
@@ -197,8 +205,9 @@ def prepare(
         planned = replace(planned, cases=half_of(planned.cases, order.half))
     arms = None if chosen is None else chosen.arms
     compared = harness_info(harness).planned_arms(
-        baseline=order.baseline, previous=order.previous is not None, ceiling=order.ceiling
+        baseline=order.baseline, previous=order.previous is not None, ceiling=order.ceiling, controls=order.controls
     )
+    compared = tuple(arm for arm in compared if arm not in CONTROLS or arm in controls)
     plan = _plan(
         planned.cases,
         tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
@@ -221,6 +230,7 @@ def prepare(
         served=served,
         trial_limits=trial_limits,
         contents=contents,
+        controls=controls,
         others=others.record,
         sandbox=sandbox,
         judge=judge,
@@ -254,6 +264,7 @@ def prepare(
             *counted.notes,
             *admitted.notes,
             *planned.notes,
+            *control_notes,
             *unread,
             *(family_notes(admitted.cases) if chosen is None else ()),
             *others.notes,
@@ -422,7 +433,7 @@ def _own_tokens(requests: Requests, trial_limits: TrialLimits) -> int:
 def _require_windows(experiment: Experiment, servers: Servers) -> tuple[str, ...]:
     """Raise where the skill and the longest case do not fit into the window of a student; note what else does not."""
     plan, requests, notes = experiment.plan, experiment.requests, list[str]()
-    given = next(arm for arm in reversed(plan.arms) if arm != "ceiling")
+    given = next(arm for arm in reversed(plan.arms) if arm not in BESIDE)
     own = _own_tokens(requests, experiment.trial_limits)
     for name, endpoint in experiment.endpoints.items():
         window = experiment.served[name].window or endpoint.window

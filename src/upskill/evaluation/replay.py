@@ -197,6 +197,8 @@ def conclude_again(
         recorded = recorded_evaluation(run, record, name=run.as_posix(), skill=skill)
         ends |= {one.student.name: one.end for one in (() if recorded is None else recorded.students)}
     mine = by_student(trials)
+    if "corrupted" in plan.arms:  # what was exchanged is known from the text that was measured
+        skill = replace(skill, body=skill_of(measured_skill(run, record, [])).body)
     schedules = {
         student.name: replay_trials(plan, mine[student.name], terms=looks.get(student.name, FIRST_LOOK))
         for student in plan.students

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from upskill.core.nouns import Evaluation
 from upskill.core.nouns.harness import Ceiling, harness_info
 from upskill.core.nouns.skill import Among, OtherSkills
+from upskill.core.nouns.trial import CONTROLS
 from upskill.core.progress import SILENT_RUN, RunProgress
 from upskill.core.runs.own_runs import (
     differing_settings,
@@ -168,6 +169,7 @@ def _recorded_order(run: Path, record: RunRecord, typed: TypedAgain, *, own: boo
         required="no-harm" if record.design == "gate" and record.previous_source is None else None,
         baseline=len(record.arms) > 1,
         ceiling=recorded_ceiling(record),
+        controls=not set(CONTROLS).isdisjoint(record.arms),
         previous=previous,
         previous_revision=revision,
         min_lift=record.min_lift,

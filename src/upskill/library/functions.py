@@ -52,6 +52,7 @@ def evaluate(
     previous: PathLike | None = None,
     no_baseline: bool = False,
     ceiling: bool = False,
+    controls: bool = False,
     min_lift: float | None = None,
     require: Required | None = None,
     fresh: bool = False,
@@ -67,10 +68,10 @@ def evaluate(
 
     `tests` is a case file. `previous` is an older version of the skill to compare with instead of no skill: a folder,
     or `"git:REF"` for the skill as it was in a commit of its repository. `ceiling` also asks without the skill but with
-    the passage of the case in the prompt. `require="no-harm"` asks again for cases that look broken. `among` are other
-    skills that lie beside this one in every arm: folders of skills, a number of those that ship with upskill,
-    `"bundled"`. Answers to the same questions are taken from the cache, unless `fresh` is given.
-    `resume` continues an interrupted run.
+    the passage of the case in the prompt, `controls` with a placebo and with the skill corrupted. `require="no-harm"`
+    asks again for cases that look broken. `among` are other skills that lie beside this one in every arm: folders of
+    skills, a number of those that ship with upskill, `"bundled"`. Answers to the same questions are taken from the
+    cache, unless `fresh` is given. `resume` continues an interrupted run.
     `agent_bin` is the program of the coding agent that `harness` names, if it is not on the search path. With
     `sandbox="none"` and tools, a skill with dangerous content is refused without `accept_findings`. Cases that
     `"git:REF"` has are measured as they are there, unless `accept_changed_cases` is given.
@@ -82,6 +83,7 @@ def evaluate(
         repeats=None if runs == "auto" else runs,
         baseline=not no_baseline,
         ceiling="beside" if ceiling else None,
+        controls=controls,
         min_lift=min_lift,
         required=require,
         previous=older.folder,
@@ -351,6 +353,7 @@ def evaluate_skills(
     previous: str | None = None,
     no_baseline: bool = False,
     ceiling: bool = False,
+    controls: bool = False,
     min_lift: float | None = None,
     require: Required | None = None,
     fresh: bool = False,
@@ -383,6 +386,7 @@ def evaluate_skills(
             repeats=None if runs == "auto" else runs,
             baseline=not no_baseline,
             ceiling="beside" if ceiling else None,
+            controls=controls,
             min_lift=min_lift,
             required=require,
             previous_revision=previous,

@@ -9,6 +9,7 @@ from statistics import NormalDist
 from upskill.core.nouns import Arm, ArmSummary, Files, Interval, StudentEnd, StudentReport, Trial
 from upskill.core.nouns.answer import AgentSteps
 from upskill.core.nouns.plan import NOTHING_MORE, Again
+from upskill.core.nouns.trial import BESIDE
 from upskill.report.wording import arm_name, dollars, percent
 
 
@@ -188,7 +189,7 @@ def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENO
         )
         for report in reports
         for arm in report.arms
-        if arm.arm != "ceiling"  # nobody has the passage in the prompt where the work is done
+        if arm.arm not in BESIDE  # nobody works with these
         and arm.pass_rate is not None
         and arm.pass_rate >= enough
         and (use := use_per_task(arm, cost=cost)) is not None

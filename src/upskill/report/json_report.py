@@ -79,6 +79,7 @@ def _student(report: StudentReport) -> Json:
         "looks": _plain(report.looks),
         "answered_by": list(report.answered_by),
         "loads": _plain(report.loads),
+        "controls": _plain(report.controls),
         "arms": {arm.arm: _arm(arm) for arm in report.arms},
         "lifts": _plain(report.lifts),
         "labels": label_lifts_json(report.label_lifts),

@@ -7,7 +7,7 @@ from upskill.core.nouns import Evaluation, StudentReport
 from upskill.core.nouns.text import count, printable
 from upskill.report.dumbbell import UNICODE, drawn
 from upskill.report.glance import Glance, GlanceRow, glance
-from upskill.report.wording import USUAL, ceiling_words, dollars, loss_lines
+from upskill.report.wording import USUAL, ceiling_words, control_lines, dollars, loss_lines
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&@])")
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp)://|\bwww\.")
@@ -85,6 +85,7 @@ def _beside(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
     """What the table has no column for."""
     if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield ceiling
+    yield from control_lines(report)
     costs = [None if (arm := report.arm(name)) is None else arm.cost for name in reversed(report.compared)]
     if None not in costs and any(costs):
         yield f"cost per answer {' → '.join(map(dollars, costs))}"

@@ -67,7 +67,7 @@ def next_step(
     if None in verdicts:
         practised = "--practice" in again.options
         what = "prove it on the held-out cases" if practised else "measure the lift, with and without the skill"
-        return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline", "--practice", "--watch")))
+        return NextStep(what, asked.eval(evaluation, {None}, without=("--no-baseline", "--practice")))
     if _cases_in_doubt(evaluation):
         return NextStep("see what to change in the cases", f"upskill cases check {asked.skill}")
     if any(report.broken for report in evaluation.students):
@@ -254,7 +254,9 @@ def _keep_proven(evaluation: Evaluation, folder: str, asked: _Asked) -> NextStep
         return NextStep("measure it again after each change", asked.eval(evaluation, verdicts))
     if any(report.claim != "new cases" for report in evaluation.students):
         return _more_cases("write more cases, to say so of new ones", folder, asked.again)
-    return NextStep("check it in every build", asked.eval(evaluation, verdicts, "--require helps"))
+    return NextStep(
+        "check it in every build", asked.eval(evaluation, verdicts, "--require helps", without=("--controls",))
+    )
 
 
 def _eval_of(students: Sequence[Student], asked: str) -> str:

@@ -15,6 +15,7 @@ from upskill.report.wording import (
     arm_name,
     ceiling_words,
     confidence_interval,
+    control_lines,
     counted_by_arm,
     dollars,
     faults_words,
@@ -182,7 +183,7 @@ def found_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
         yield ResultNote(text=line)
     if (others := others_words(evaluation)) is not None:
         yield ResultNote(text=others, is_fact=True)
-    for line in (*_loading(evaluation), *_ceilings(evaluation)):
+    for line in (*_loading(evaluation), *_ceilings(evaluation), *_controls(evaluation)):
         yield ResultNote(text=line, is_fact=True)
     if (judge := evaluation.judge) is not None:
         errs = judge.agreement is not None and judge.compared >= _LEAST_COMPARED and judge.agreement < _GOOD_JUDGE
@@ -323,6 +324,13 @@ def _ceilings(evaluation: Evaluation) -> Iterator[str]:
     if measured:
         lifts = ", ".join(f"{names[report.student.name]} {points(lift.mean)}" for report, lift in measured if lift)
         yield f"with the passage itself in the prompt: {lifts}"
+
+
+def _controls(evaluation: Evaluation) -> Iterator[str]:
+    names = headline_names(evaluation)
+    for report in evaluation.students:
+        who = f"{names[report.student.name]}: " if len(names) > 1 else ""
+        yield from (f"{who}{line}" for line in control_lines(report))
 
 
 def others_words(evaluation: Evaluation) -> str | None:

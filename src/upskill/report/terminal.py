@@ -27,6 +27,7 @@ from upskill.report.wording import (
     arm_percents,
     can_draw,
     ceiling_words,
+    control_lines,
     dollars,
     drawn_bar,
     fitted,
@@ -275,7 +276,7 @@ def _one_model(evaluation: Evaluation, report: StudentReport, console: Console) 
     yield Text()
     yield from bars(report, console)
     yield Text(report.sentence, style=style)
-    yield from _ceiling(evaluation, report)
+    yield from _beside(evaluation, report)
     if lift is not None:
         yield Text(_stopped(evaluation, report), style="dim")
     yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
@@ -285,9 +286,10 @@ def _one_model(evaluation: Evaluation, report: StudentReport, console: Console) 
     yield Text()
 
 
-def _ceiling(evaluation: Evaluation, report: StudentReport) -> Iterator[Text]:
+def _beside(evaluation: Evaluation, report: StudentReport) -> Iterator[Text]:
     if (said := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield Text(said)
+    yield from map(Text, control_lines(report))
 
 
 def _loading(report: StudentReport) -> Iterator[Text]:
@@ -384,7 +386,7 @@ def _several_lines(evaluation: Evaluation) -> Iterator[Text]:
         yield from (
             Text(f"  {line.plain}", style=line.style)
             for line in (
-                *_ceiling(evaluation, report),
+                *_beside(evaluation, report),
                 *_loading(report),
             )
         )

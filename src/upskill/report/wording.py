@@ -148,6 +148,38 @@ def ceiling_words(report: StudentReport, *, cases: int) -> str | None:
     )
 
 
+_MOST_CASES = 5
+
+
+def control_lines(report: StudentReport) -> Iterator[str]:
+    """What the controls show, a line each; none where there were none."""
+    if (findings := report.controls) is None:
+        return
+    placebo, over = report.beside("placebo"), findings.over_placebo
+    if placebo is not None and over is not None:
+        yield f"with a placebo: {_lift_words(placebo)}; the skill over the placebo: {_lift_words(over)}"
+        if not over.interval.above_zero:
+            yield "the skill is not shown to do more than a text of its length about something else"
+    if findings.over_corrupted is not None:
+        yield (
+            f"of {count(findings.passing, 'case')} passing with the skill, {findings.noticed} fail with it corrupted; "
+            f"the skill over the corrupted one: {_lift_words(findings.over_corrupted)}"
+        )
+        tested = f"of {count(findings.tested, 'case')} with an exchanged value in a check"
+        untested = f"; {count(findings.untested, 'other case')} not tested" if findings.untested else ""
+        names = findings.shows_nothing
+        shown = ", ".join(names[:_MOST_CASES]) + (" …" if len(names) > _MOST_CASES else "")
+        still = "1 still passes and shows" if len(names) == 1 else f"{len(names)} still pass and show"
+        still = f"{still} nothing of the skill: {shown}" if names else "none still passes"
+        yield f"{tested}, {still}{untested}"
+
+
+def _lift_words(lift: Lift) -> str:
+    """A lift that decides nothing, with its interval: `+2 points (95% CI -5 to +9, 12 pairs)`."""
+    here = f" on these {count(lift.cases, 'case')}" if lift.about == "these cases" else ""
+    return f"{points(lift.mean)} points ({confidence_interval(lift)}{here}, {count(lift.pairs, 'pair')})"
+
+
 def percent(share: float | None) -> str:
     """A share in percent; a dash where nothing was measured."""
     return "–" if share is None else f"{share:.0%}"

@@ -262,6 +262,7 @@ def public_report(report: StudentReport, *, harness: str, digests: Mapping[str, 
         answered_by=tuple(map(_public_name, report.answered_by)),
         loads=None if loads is None else replace(loads, instead=()),
         looks=tuple(replace(look, run=Path(look.run).name) for look in report.looks),
+        controls=None,  # they name cases, and were not computed again from the answers
     )
     return _REPORT.validate_python(_public_value(_REPORT.dump_python(shown)))
 

@@ -119,7 +119,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
             "acknowledge",
             "new_model",
             "practice",
-            "watch",
+            "controls",
             "no_eval",
             "no_baseline",
             "compare",

@@ -2,15 +2,12 @@
 
 import json
 import re
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from forking import COMMAND
 from provider import Behaviour, Provider, ReceivedRequest
-from typed import Upskill, wait
+from typed import Upskill
 from upskill.core.runs.look_ledger import LookLedger
 
 CASES = 12
@@ -127,7 +124,6 @@ def test_every_form_that_is_evaluated_is_split(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("eval", "codes", "--watch", "-m", "any"), "--watch is for practice"),
         (("eval", "codes", "--practice", "--require", "helps", "-m", "any"), "practice claims nothing"),
         (("eval", "codes", "--practice", "--compare", "previous:old", "-m", "any"), "practice claims nothing"),
         (("eval", "codes", "codes", "--practice", "-m", "any"), "practice is about one skill"),
@@ -140,23 +136,3 @@ def test_what_practice_is_not_about_is_refused(
 ) -> None:
     done = upskill(*words)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-
-
-def test_watching_asks_again_after_a_change_and_goes_on_after_a_mistake(
-    upskill: Upskill, skill: Path, here: Path, environment: dict[str, str]
-) -> None:
-    upskill("cases", "split", "codes")
-    with Provider(_answer) as provider, (here / "out").open("w") as out:
-        words = [COMMAND, "eval", "codes", "--practice", "--watch", "-m", "any", "--base-url", provider.url]
-        with subprocess.Popen(words, cwd=here, env=environment, stdout=out, stderr=subprocess.STDOUT) as watch:
-            try:
-                wait(lambda: "0 of 4 cases pass\n" in (here / "out").read_text())
-                (skill / "SKILL.md").write_text("no frontmatter")
-                wait(lambda: "error: " in (here / "out").read_text())
-                _write(skill, known=CASES)
-                wait(lambda: "4 of 4 cases pass, 0 before" in (here / "out").read_text())
-                watch.send_signal(signal.SIGINT)
-                assert watch.wait(20) == 0
-            finally:
-                watch.kill()
-    assert len(provider.requests) == 8, "an answer that is known is not asked for again"

@@ -31,7 +31,7 @@ from upskill.core.nouns import (
     Usage,
     Verdict,
 )
-from upskill.core.nouns.evaluation import BrokenCase
+from upskill.core.nouns.evaluation import BrokenCase, ControlFindings
 
 SKILL = Skill(name="tarnctl", description="d", body="b", digest="5f" * 32)
 
@@ -98,6 +98,25 @@ def ceiling_report(**changes: Any) -> StudentReport:
         ),
     }
     return report(**(values | changes))
+
+
+def controls_report(name: str = "haiku", **changes: Any) -> StudentReport:
+    """A student whose skill was also corrupted, and replaced by a placebo."""
+    findings = ControlFindings(
+        over_placebo=lift(against="placebo", mean=0.2, interval=Interval(low=-0.1, high=0.4)),
+        over_corrupted=lift(against="corrupted", mean=0.4, interval=Interval(low=0.2, high=0.6)),
+        passing=4,
+        noticed=3,
+        tested=4,
+        untested=2,
+        shows_nothing=("c1",),
+    )
+    values: dict[str, Any] = {
+        "arms": tuple(arm(one) for one in ("baseline", "with_skill", "placebo", "corrupted")),
+        "lifts": (lift(), lift(arm="placebo", mean=0.05), lift(arm="corrupted", mean=-0.15)),
+        "controls": findings,
+    }
+    return report(name, **(values | changes))
 
 
 def lift(**changes: Any) -> Lift:
@@ -230,6 +249,7 @@ EVALUATIONS = {
     "with tools, nothing compared": evaluation(
         agent_report(verdict=None, arms=(arm("offered"),), lifts=()), sandbox="none"
     ),
+    "controls": evaluation(controls_report()),
     "interrupted": evaluation(report(verdict="undecided", spent=0.0), end=RunEnd(interrupted=True), notes=("a", "b")),
 }
 
@@ -243,6 +263,7 @@ ANY = [
     evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
     evaluation(ceiling_report()),
     evaluation(ceiling_report(), ceiling_report()),
+    evaluation(controls_report(), controls_report("kimi")),
 ]
 """Whatever a form of report for people must cope with."""
 CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from report.unit.evaluations import ANY, CODE_WORDS, ceiling_report, evaluation, lift, report
+from report.unit.evaluations import ANY, CODE_WORDS, ceiling_report, controls_report, evaluation, lift, report
 from report.unit.pages import page
 from upskill.core.nouns import Evaluation
 from upskill.report.junit import junit_report
@@ -92,6 +92,17 @@ def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
     assert "each row shows: without the skill, then with the skill, then with the passage" in "\n".join(shown(several))
     assert "lift_ceiling" in junit_report(one, [])
     assert said not in "\n".join(shown(evaluation(), width=400))
+
+
+def test_what_controls_show_stands_in_every_report() -> None:
+    placebo = "with a placebo: +5 points (95% CI +5 to +50, 18 pairs); the skill over the placebo: +20 points (95% CI"
+    still = "of 4 cases with an exchanged value in a check, 1 still passes and shows nothing of the skill: c1"
+    one, several = evaluation(controls_report()), evaluation(controls_report(), controls_report("kimi"))
+    for text in ("\n".join(shown(one, width=400)), "\n".join(shown(several, width=400)), page(one)):
+        plain = text.replace("With a placebo", "with a placebo").replace("Of 4 cases", "of 4 cases")
+        assert all(words in plain for words in (placebo, still))
+    assert "with a placebo: +5 points" in markdown_report(one, day="d").replace("\\", "")
+    assert "lift_placebo" in junit_report(one, [])
 
 
 def test_a_stopped_design_counts_its_pairs_although_some_cases_have_no_ceiling() -> None:

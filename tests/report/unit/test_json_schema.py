@@ -59,7 +59,7 @@ def test_every_key_that_is_printed_is_in_the_schema(name: str) -> None:
 
 def test_every_key_is_required_but_the_arms_that_need_not_be_there() -> None:
     for part in objects(schema()):
-        arms = {"baseline", "previous", "offered", "with_skill", "ceiling"}
+        arms = {"baseline", "previous", "offered", "with_skill", "ceiling", "placebo", "corrupted"}
         assert set(part["properties"]) - set(part.get("required", ())) <= arms
 
 

@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[3] / "src" / "upskill"
 FEATURES = ("trigger", "together", "drift", "mining", "slim", "sweep", "share", "agents", "generation", "setup")
-BELOW = ("core", "redaction", "sandbox", "report", "terminal", "lint", "evaluation", "traces")
+BELOW = ("core", "redaction", "sandbox", "report", "terminal", "lint", "controls", "evaluation", "traces")
 
 
 def _imported(folder: Path) -> set[str]:

@@ -95,6 +95,26 @@ class ArmSummary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ControlFindings:
+    """What the controls show of the skill and of its cases, for one model. No decision uses it."""
+
+    over_placebo: Lift | None
+    """The pass rate with the skill minus that with the placebo."""
+    over_corrupted: Lift | None
+    """The same for the corrupted skill; `None` where nothing could be exchanged."""
+    passing: int
+    """Cases that pass with the skill, of those asked with the corrupted one."""
+    noticed: int
+    """Those of them that fail with the corrupted skill."""
+    tested: int
+    """Cases asked with the corrupted skill whose check looks for a value that was exchanged."""
+    untested: int
+    """Other cases asked with it."""
+    shows_nothing: tuple[str, ...]
+    """The tested cases that pass with the corrupted skill."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StudentReport:
     """The result for one model."""
 
@@ -106,7 +126,7 @@ class StudentReport:
     arms: tuple[ArmSummary, ...]
     lifts: tuple[Lift, ...]
     """First the lift of the verdict; then, for a model with tools, `with_skill` against `baseline`; then the
-    ceiling, if measured."""
+    ceiling and the controls against `baseline`, if measured."""
     spent: float | None
     """Dollars for all calls of this model, errored ones included; `None` if the price is unknown."""
     end: StudentEnd = "plan finished"
@@ -132,6 +152,8 @@ class StudentReport:
     """What the model wrote instead of tool calls, where none of it could be read: nothing was measured."""
     loads: Loads | None = None
     """How often the offered skill was loaded; `None` where none was offered, and in results of earlier versions."""
+    controls: ControlFindings | None = None
+    """`None` without `--controls`."""
 
     @property
     def compared(self) -> tuple[Arm, Arm]:
@@ -151,12 +173,16 @@ class StudentReport:
     @property
     def forced(self) -> Lift | None:
         """The lift of the skill given or forced, where it was also offered; `None` where that was not measured."""
-        return next((lift for lift in self.lifts[1:] if lift.arm == "with_skill"), None)
+        return self.beside("with_skill")
 
     @property
     def ceiling(self) -> Lift | None:
         """The lift of the passage in the prompt, if it was measured beside a skill."""
-        return next((lift for lift in self.lifts[1:] if lift.arm == "ceiling"), None)
+        return self.beside("ceiling")
+
+    def beside(self, name: Arm) -> Lift | None:
+        """The lift of an arm that was run beside the compared ones; `None` where that was not measured."""
+        return next((lift for lift in self.lifts[1:] if lift.arm == name), None)
 
     @property
     def claim(self) -> Claim | None:

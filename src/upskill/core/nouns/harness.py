@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from upskill import plugin
-from upskill.core.nouns.trial import Arm
+from upskill.core.nouns.trial import CONTROLS, Arm
 
 Ceiling = Literal["beside", "alone"]
 """Whether the ceiling arm is run beside the others, where it decides nothing, or with the baseline only."""
@@ -35,20 +35,24 @@ class HarnessInfo:
     package: str = ""
     """The npm package that installs it."""
 
-    def planned_arms(self, *, baseline: bool, previous: bool, ceiling: Ceiling | None = None) -> tuple[Arm, ...]:
+    def planned_arms(
+        self, *, baseline: bool, previous: bool, ceiling: Ceiling | None = None, controls: bool = False
+    ) -> tuple[Arm, ...]:
         """First what is measured against, then what the verdict is about, then what is run beside it."""
         arms = tuple(self.arms)
-        if ceiling is not None:
-            return ("baseline", "ceiling") if ceiling == "alone" else (*arms, "ceiling")
+        if ceiling == "alone":
+            return ("baseline", "ceiling")
         if previous:
             return ("previous", arms[1])
-        return arms if baseline else (arms[1],)
+        if not baseline:
+            return (arms[1],)
+        return (*arms, *(("ceiling",) if ceiling else ()), *(CONTROLS if controls else ()))
 
     def arm_name(self, arm: Arm) -> str:
         """An arm as people call it."""
         if arm == "previous":
             return self.previous
-        return self.arms.get(arm, _CEILING if arm == "ceiling" else arm)
+        return self.arms.get(arm, _BESIDE.get(arm, arm))
 
 
 OWN: dict[str, HarnessInfo] = {
@@ -93,8 +97,12 @@ _ANY_ARMS: Mapping[Arm, str] = {
     "with_skill": "with the skill",
     "offered": "skill offered",
 }
-_CEILING = "with the passage itself"
-"""The arm whose prompt has the passage of the source, by every harness."""
+_BESIDE: Mapping[Arm, str] = {
+    "ceiling": "with the passage itself",
+    "placebo": "with a placebo",
+    "corrupted": "with the skill corrupted",
+}
+"""What is run beside, by every harness."""
 
 DEFAULT_HARNESS = next(iter(OWN))
 """The harness of a plan or a file that names none."""

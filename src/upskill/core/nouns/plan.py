@@ -9,7 +9,7 @@ from typing import Literal
 
 from upskill.core.nouns.case import Case
 from upskill.core.nouns.harness import DEFAULT_HARNESS
-from upskill.core.nouns.trial import Arm
+from upskill.core.nouns.trial import BESIDE, Arm
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,12 +110,14 @@ class TrialPlan:
 
     @property
     def deciding(self) -> tuple[Arm, ...]:
-        """The arms without a ceiling that is run beside them."""
-        return tuple(arm for arm in self.arms if arm != "ceiling" or arm == self.measured)
+        """The arms without those that are run beside them and decide nothing."""
+        return tuple(arm for arm in self.arms if arm not in BESIDE or arm == self.measured)
 
     def arms_of(self, case: Case) -> tuple[Arm, ...]:
         """The arms that a case is run in: one without a passage has no ceiling."""
-        return self.arms if "ceiling" not in self.arms or case.passage is not None else self.deciding
+        if "ceiling" not in self.arms[2:] or case.passage is not None:
+            return self.arms
+        return tuple(arm for arm in self.arms if arm != "ceiling")
 
     def cases_in(self, arm: Arm) -> int:
         """How many cases are run in an arm."""

@@ -8,11 +8,16 @@ from typing import Literal, get_args
 from upskill.core.nouns.answer import Answer, Files, Trajectory
 from upskill.core.nouns.case import Grade, by_turns
 
-Arm = Literal["baseline", "previous", "offered", "with_skill", "ceiling"]
+Arm = Literal["baseline", "previous", "offered", "with_skill", "ceiling", "placebo", "corrupted"]
 """The condition: no skill; an older version of the skill, presented in the same way; the skill offered for the model to
-load; the skill given; no skill, but the passage of the case in the prompt.
+load; the skill given; no skill, but the passage of the case in the prompt; in the skill's place a text about something
+else, or the skill with its values exchanged.
 """
 ARMS: tuple[Arm, ...] = get_args(Arm)
+CONTROLS: tuple[Arm, ...] = ("placebo", "corrupted")
+"""Arms that show what a skill that says nothing, or the wrong thing, does."""
+BESIDE: frozenset[Arm] = frozenset({"ceiling", *CONTROLS})
+"""Arms that are run beside the compared ones, where they decide nothing."""
 
 End = Literal[
     "answered",

@@ -247,10 +247,10 @@ class SkillWithFiles(NamedTuple):
     files: Files
 
 
-def shipped_skills(number: int) -> Sequence[SkillWithFiles]:
-    """The first so many, in their fixed order. Raises where there are fewer."""
+def shipped_skills(number: int | None = None) -> Sequence[SkillWithFiles]:
+    """The first so many, or all, in their fixed order. Raises where there are fewer."""
     everything = _all()
-    if number > len(everything):
+    if number is not None and number > len(everything):
         raise UsageError(
             f"--among {number}: {len(everything)} skills ship with upskill",
             hint=f"name at most {len(everything)}, and a folder of yours for more",

@@ -79,6 +79,7 @@ def run_trials(run: TrialRun) -> RunEnd:
             harness=run.plan.harness,
             trial_limits=run.trial_limits,
             texts=run.texts,
+            controls=run.controls,
         )
         students = _StudentTasks(run, requests)
         with requests.harness.solving(run, requests, began=arm) as solver_for:

@@ -201,20 +201,22 @@ class Requests:
         harness: str = DEFAULT_HARNESS,
         trial_limits: TrialLimits | None = None,
         texts: Mapping[str, Skill] | None = None,
+        controls: Mapping[Arm, Skill] | None = None,
     ) -> None:
         """`previous` is an older version of the skill, where two versions are compared. Agents work under
-        `trial_limits`. `texts` are versions that the cases with these ids are given in place of the skill; students
-        with tools would find its files, so they are given none.
+        `trial_limits`. `texts` are versions that the cases with these ids are given in place of the skill, `controls`
+        those that these arms are given; students with tools would find its files, so they are given none.
         """
         self.harness = load_harness(harness)
         self._trial_limits = trial_limits or TrialLimits()
-        self._arms = self.harness.arms(skill, previous=previous, trial_limits=self._trial_limits)
-        self._texts = {
-            case_id: self.harness.arms(text, previous=None, trial_limits=self._trial_limits)["with_skill"].system
-            for case_id, text in (texts or {}).items()
-        }
+        self._arms = dict(self.harness.arms(skill, previous=previous, trial_limits=self._trial_limits))
+        self._arms |= {arm: self._given(text) for arm, text in (controls or {}).items()}
+        self._texts = {case_id: self._given(text).system for case_id, text in (texts or {}).items()}
         self._request_digests: dict[tuple[Arm, CaseRequest, str | None], str] = {}
         self._cases: dict[int, tuple[Case, CaseRequest]] = {}
+
+    def _given(self, skill: Skill) -> ArmRequest:
+        return self.harness.arms(skill, previous=None, trial_limits=self._trial_limits)["with_skill"]
 
     def render(self, case: Case, arm: Arm) -> Request:
         """What the student is told in one trial."""

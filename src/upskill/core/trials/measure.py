@@ -63,6 +63,8 @@ class Experiment:
     """The model that judges; `None` where no case asks for one."""
     texts: Mapping[str, Skill] = field(default_factory=dict)
     """By the case's id: the version of the skill that is given with it, where it is another."""
+    controls: Mapping[Arm, Skill] = field(default_factory=dict)
+    """By the arm: what is given in the place of the skill."""
 
     @property
     def requests(self) -> Requests:
@@ -73,6 +75,7 @@ class Experiment:
             harness=self.plan.harness,
             trial_limits=self.trial_limits,
             texts=self.texts,
+            controls=self.controls,
         )
 
     @property
@@ -169,6 +172,7 @@ def measure(
                             engine_data=folder.engine_data,
                             trial_limits=experiment.trial_limits,
                             texts=experiment.texts,
+                            controls=experiment.controls,
                             contents=experiment.contents,
                             open_sandbox=context.open_sandbox or _no_sandbox,
                             close=None if judge_client is None else judge_client.close,

@@ -157,6 +157,8 @@ class TrialRun:
     """For students with tools: the files of each skill, by the skill's digest."""
     texts: Mapping[str, Skill] = field(default_factory=dict)
     """By the case's id: the version of the skill that is given with it, where it is another."""
+    controls: Mapping[Arm, Skill] = field(default_factory=dict)
+    """By the arm: what is given in the place of the skill."""
     open_sandbox: Callable[[SandboxSpec], Sandbox] = open_sandbox
     """Where students with tools work."""
     close: Callable[[], Awaitable[None]] | None = None

@@ -11,6 +11,7 @@ from upskill.core.nouns.case import LABEL_MEANINGS
 from upskill.core.nouns.lift import with_scope
 from upskill.core.nouns.skill import OtherSkills
 from upskill.core.nouns.text import count
+from upskill.core.nouns.trial import BESIDE
 from upskill.report.facts import RunFacts, TokenRatio, end_words
 from upskill.report.html.figures import Spent, cost_fold
 from upskill.report.html.shell import Fold, render, words_fold
@@ -19,6 +20,7 @@ from upskill.report.wording import (
     arm_titles,
     ceiling_words,
     confidence_interval,
+    control_lines,
     faults_words,
     loading_lines,
     loss_lines,
@@ -110,8 +112,8 @@ def _finding(evaluation: Evaluation) -> str:
 def _lifts(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str, ...]]:
     """What was compared beside the two arms of the headline."""
     for lift in report.lifts[1:]:
-        if lift is report.ceiling:
-            continue  # it has words of its own
+        if lift.arm in BESIDE:
+            continue  # these have words of their own
         yield (
             report.student.name,
             " against ".join(arm_titles(evaluation, (lift.arm, lift.against))),
@@ -146,6 +148,7 @@ def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
         yield f"{count(report.lifts[0].dropped, 'pair')} dropped: an answer errored."
     if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield _capital(ceiling)
+    yield from map(_capital, control_lines(report))
     if report.lifts:
         yield _capital(end_words(report.end))
     yield from map(_capital, loading_lines(report))
