@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 LOCK = requirements
 AGENTS = build/agents
+PI = build/pi
 PAGES = build/pages
 GALLERY = build/gallery
 S3 = build/s3
@@ -33,7 +34,12 @@ $(AGENTS)/ready: $(wildcard $(LOCK)/agents/*.json)
 	npm install --prefix $(AGENTS) --no-audit --no-fund --loglevel=error
 	touch $@
 
-agents: $(AGENTS)/ready  ## the coding agents whose recordings the tests read, into build/agents; needs npm, takes 1 GB
+$(PI)/ready: $(wildcard $(LOCK)/pi/*.json)
+	mkdir -p $(PI) && cp $(LOCK)/pi/*.json $(PI)/
+	npm ci --prefix $(PI) --no-audit --no-fund --loglevel=error
+	touch $@
+
+agents: $(AGENTS)/ready $(PI)/ready  ## the coding agents that the tests run, into build/agents and build/pi; needs npm, takes 1 GB
 
 $(PAGES)/ready: $(wildcard $(LOCK)/pages/*.json)
 	mkdir -p $(PAGES) && cp $(LOCK)/pages/*.json $(PAGES)/

@@ -51,7 +51,7 @@ FEATURES = {
         ),
         Feature(
             name="agents",
-            also=("benchmarks/coding_agents.py", "benchmarks/agents.py"),
+            also=("benchmarks/coding_agents.py", "benchmarks/agents.py", "plugins/upskill-pi"),
         ),
     )
 }
@@ -96,7 +96,7 @@ def check(root: Path) -> list[str]:
     subprocess.run(["make", "setup"], cwd=root, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([python, "-m", "tools.architecture_picture"], cwd=root, check=True)
     (root / "build").mkdir(exist_ok=True)
-    for tools in ("agents", "pages", "gallery"):
+    for tools in ("agents", "pi", "pages", "gallery"):
         (root / "build" / tools).symlink_to(ROOT / "build" / tools)
     folders = [str(path.relative_to(root)) for kind in ("unit", "cli") for path in sorted(root.glob(f"tests/*/{kind}"))]
     steps = {

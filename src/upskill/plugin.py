@@ -116,9 +116,17 @@ def names(kind: Kind) -> Mapping[str, Any]:
 
 
 def load(place: Place) -> Any:
-    """The object at a place."""
+    """The object at a place. Raises `UsageError` where a package of a stranger does not have it."""
     module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:
+        if module.startswith("upskill."):
+            raise
+        raise UsageError(
+            f"{place} cannot be loaded: {type(error).__name__}: {error}",
+            hint="update the package that brings it, or uninstall it",
+        ) from error
 
 
 @cache

@@ -1,6 +1,7 @@
 """A coding agent as a harness: what is the same for all of them. Each has an adapter in a module of this folder."""
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from upskill import processes
+from upskill import disk, processes
 from upskill.core.nouns import Arm, Case, Files, Skill, digest_of, harness_info
 from upskill.core.progress import Progress
 from upskill.core.trials.harness import ArmRequest, CaseRequest, Effort, Requests
@@ -63,6 +64,29 @@ def version_of(program: Path) -> str:
     if ran.returncode != 0 or found is None:
         raise UsageError(f"{program}: did not report its version")
     return found.group()
+
+
+def package_version(found: Path, package: Path, *, name: str, install: str) -> str:
+    """The version in the `package.json` of the folder behind a program that npm installed. Raises `UsageError`."""
+    try:
+        return str(json.loads(disk.read(package / "package.json"))["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(
+            f"{found}: there is no package of {name} behind it", hint=f"install it again: `{install}`"
+        ) from None
+
+
+def node_on_path(name: str, *, oldest: int) -> Path:
+    """The Node on the search path that an agent of this name needs. Raises `UsageError` where it is older."""
+    found = processes.find_program("node")
+    version = "" if found is None else version_of(Path(found).resolve())
+    if found is None or int(version.partition(".")[0]) < oldest:
+        raise UsageError(
+            f"{name} needs Node {oldest} or newer on the search path"
+            + (f"; {found} is {version}" if found is not None else ""),
+            hint="install a newer Node, or put its folder first in PATH",
+        )
+    return Path(found).resolve()
 
 
 Json = Mapping[str, Any]

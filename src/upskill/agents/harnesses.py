@@ -3,10 +3,11 @@
 from upskill.core.nouns.harness import HarnessInfo
 
 
-def _agent(name: str, title: str, *, program: str, package: str) -> HarnessInfo:
+def agent_info(name: str, title: str, *, module: str, program: str, package: str) -> HarnessInfo:
+    """A coding agent as a harness: its `module` has `HARNESS`, npm installs its `program` from a `package`."""
     return HarnessInfo(
         name=name,
-        module=f"upskill.agents.{name.replace('-', '_')}",
+        module=module,
         description=f"the coding agent {title}, in a sandbox",
         arms={"baseline": "without the skill", "offered": "skill offered", "with_skill": "skill forced"},
         previous="old version offered",
@@ -16,7 +17,17 @@ def _agent(name: str, title: str, *, program: str, package: str) -> HarnessInfo:
     )
 
 
-CODEX = _agent("codex", "Codex", program="codex", package="@openai/codex")
-CLAUDE_CODE = _agent("claude-code", "Claude Code", program="claude", package="@anthropic-ai/claude-code")
-OPENCODE = _agent("opencode", "opencode", program="opencode", package="opencode-ai")
-QWEN_CODE = _agent("qwen-code", "Qwen Code", program="qwen", package="@qwen-code/qwen-code")
+CODEX = agent_info("codex", "Codex", module="upskill.agents.codex", program="codex", package="@openai/codex")
+CLAUDE_CODE = agent_info(
+    "claude-code",
+    "Claude Code",
+    module="upskill.agents.claude_code",
+    program="claude",
+    package="@anthropic-ai/claude-code",
+)
+OPENCODE = agent_info(
+    "opencode", "opencode", module="upskill.agents.opencode", program="opencode", package="opencode-ai"
+)
+QWEN_CODE = agent_info(
+    "qwen-code", "Qwen Code", module="upskill.agents.qwen_code", program="qwen", package="@qwen-code/qwen-code"
+)

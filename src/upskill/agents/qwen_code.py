@@ -6,15 +6,12 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
-from upskill import disk
-from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, version_of
+from upskill.agents.harness import AGENT_LIMITS, CodingAgent, Json, Launch, ToolRequest, node_on_path, package_version
 from upskill.agents.streams import listed_skills, objects_in, skills_used, texts_in
 from upskill.core.nouns import Files
 from upskill.core.trials.harness import Harness
 from upskill.core.trials.trajectory import KnownTool, KnownTools
 from upskill.core.trials.trial_run import AgentProgram
-from upskill.errors import UsageError
-from upskill.processes import find_program
 from upskill.sandbox import Mount
 
 HOME = "/home/agent"
@@ -64,14 +61,9 @@ class QwenCode:
     def program(self, found: Path) -> AgentProgram:
         """A folder of scripts, and the Node that is installed."""
         package = found.resolve().parent
-        try:
-            version = str(json.loads(disk.read(package / "package.json"))["version"])
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UsageError(
-                f"{found}: there is no package of Qwen Code behind it",
-                hint="install it again: `npm install -g @qwen-code/qwen-code`",
-            ) from None
-        mounts = (Mount(source=package, target=INSIDE), Mount(source=_node(), target=NODE))
+        version = package_version(found, package, name="Qwen Code", install="npm install -g @qwen-code/qwen-code")
+        node = node_on_path("Qwen Code", oldest=OLDEST_NODE)
+        mounts = (Mount(source=package, target=INSIDE), Mount(source=node, target=NODE))
         return AgentProgram(path=found, version=version, mounts=mounts, command=NODE)
 
     def files(self, launch: Launch) -> Files:
@@ -121,19 +113,6 @@ class QwenCode:
         """The tool `run_shell_command`."""
         arguments = {"command": command, "description": "Runs a command", "is_background": False}
         return ToolRequest(tool="run_shell_command", arguments=arguments)
-
-
-def _node() -> Path:
-    """The interpreter on the search path, if it is new enough."""
-    found = find_program("node")
-    version = "" if found is None else version_of(Path(found).resolve())
-    if found is None or int(version.partition(".")[0]) < OLDEST_NODE:
-        raise UsageError(
-            f"Qwen Code needs Node {OLDEST_NODE} or newer on the search path"
-            + (f"; {found} is {version}" if found is not None else ""),
-            hint="install a newer Node, or put its folder first in PATH",
-        )
-    return Path(found).resolve()
 
 
 HARNESS: Harness = CodingAgent(QwenCode())

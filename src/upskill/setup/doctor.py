@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from upskill.core.nouns.harness import harness_info, harness_names
+from upskill import plugin
 from upskill.errors import EXIT_DONE, EXIT_FAILED, UpskillError, UsageError
 from upskill.plugin import Offer
 from upskill.report.console import show_probes
@@ -56,7 +56,7 @@ EXAMINE_AGENT: Offer[ExamineAgent] = Offer("examine a coding agent")
 @click.command("doctor")
 @click.option(
     "--harness",
-    type=click.Choice([name for name in harness_names() if harness_info(name).program]),
+    type=click.Choice([*plugin.names("harnesses")]),
     help="Examine this coding agent instead: a scripted model makes it load a skill, run a command and try to escape.",
 )
 @click.option(

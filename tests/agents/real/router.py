@@ -26,6 +26,8 @@ SHELLS = ("exec_command", "shell_command", "run_shell_command", "Bash", "bash", 
 """The tools that run a command line, under the names that harnesses give them."""
 SKILL_TOOLS = ("Skill", "skill")
 """The tools that load a skill; their first argument names it."""
+READERS = ("read_file", "read")
+"""The tools that read a file, where no tool loads skills."""
 WORK = ": the work; "
 """How a command begins by which the router does the work: so it recognises it in what comes back."""
 
@@ -243,8 +245,9 @@ def load_call(asked: Asked, name: str) -> tuple[str, dict[str, Any]]:
     path = asked.listed[name].path
     if path is None:
         raise LookupError(f"no tool loads {name}, and the listing does not say where it lies")
-    if "read_file" in asked.tools:
-        return "read_file", {"path": path}
+    for reader in READERS:
+        if reader in asked.tools:
+            return reader, {"path": path}
     shell = next(shell for shell in SHELLS if shell in asked.tools)
     return shell, shell_arguments(asked.tools[shell], f"cat {path}")
 

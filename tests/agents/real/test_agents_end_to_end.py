@@ -1,7 +1,7 @@
-"""Codex, Claude Code, opencode and Qwen Code as people install them, in the sandbox, with a scripted model on loopback.
+"""Codex, Claude Code, opencode, Qwen Code and pi as people install them, in the sandbox, with a scripted model.
 
 One evaluation of each agent has one answer without the skill, one with it offered and one with it forced. Everything
-below is asked of these twelve answers. `make agents` fetches the programs.
+below is asked of these answers. `make agents` fetches the programs.
 """
 
 import difflib
@@ -35,6 +35,7 @@ ADDED = {
     ],
     "opencode": [],
     "qwen-code": ["<name>", "</name>", "<description>", "</description>", "<location>", "user", "</location>"],
+    "pi": [],
 }
 """What an agent says besides the list itself as soon as there is a skill."""
 IDS = ("prompt_cache_key",)
@@ -52,7 +53,15 @@ NO_SKILLS = (
     "No skills are currently available. Skills can be added by creating directories with SKILL.md files or by "
     "configuring MCP servers with model-invocable prompts."
 )
-REMOVED = {"codex": [], "claude-code": [], "opencode": ["No skills are currently available."], "qwen-code": [NO_SKILLS]}
+REMOVED = {
+    "codex": [],
+    "claude-code": [],
+    "opencode": ["No skills are currently available."],
+    "qwen-code": [NO_SKILLS],
+    "pi": [],
+}
+LOADS_BY = {"codex": "shell", "pi": "read_file"}
+"""The kind of the tool by which an agent without a tool for skills loads one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +93,7 @@ def evaluated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
                 models="local",
                 base_url=router.url,
                 harness=request.param,
-                agent_bin=zebra.BINARIES / zebra.PROGRAMS[request.param],
+                agent_bin=zebra.PROGRAMS[request.param],
                 runs=1,
                 yes=True,
             )
@@ -156,7 +165,7 @@ def _use(trial: dict[str, Any]) -> tuple[bool, bool, int, list[str]] | None:
 
 
 def test_what_was_done_is_recorded_under_kinds_that_all_agents_share(evaluated: Evaluated) -> None:
-    load = "shell" if evaluated.agent == "codex" else "skill"
+    load = LOADS_BY.get(evaluated.agent, "skill")
     done = {
         arm: [
             (call.get("kind"), call["turn"], call["failed"], call["subagent"]) for call in trial["trajectory"]["calls"]

@@ -1,7 +1,6 @@
 """`upskill doctor --harness` on the real agents: they can be measured here, and nothing gets out of them."""
 
 import json
-import os
 import tempfile
 from dataclasses import replace
 from functools import partial
@@ -11,6 +10,7 @@ import pytest
 
 from agents.escapes import attempts
 from agents.escapes.examine import try_to_escape
+from agents.real import zebra
 from forking import Forker
 from upskill.agents import doctor as doctor_agent
 from upskill.agents.doctor import WHAT, AgentDiagnosis, agent_json, agent_lines, examine_agent, examine_installed
@@ -21,7 +21,6 @@ from upskill.sandbox import Backend, Mount, Sandbox, SandboxSpec, open_sandbox
 from upskill.sandbox.bubblewrap import open_bubblewrap
 from upskill.sandbox.profile import HARDENED
 
-BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "codex-cli 9.9.9"; exit 0; fi
 echo "this agent is broken" >&2
@@ -41,33 +40,31 @@ def expect_fit(found: AgentDiagnosis) -> None:
 
 @pytest.fixture
 def with_ripgrep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On the search path, with Node: opencode needs it, and Codex brings one; Qwen Code needs Node. They count only
-    outside of this repository."""
-    monkeypatch.chdir(tmp_path)
-    (folder,) = (BINARIES.parent / "@openai").glob("*/vendor/*/codex-path")
-    (node,) = BINARIES.parent.glob("node-linux-*/bin")
-    monkeypatch.setenv("PATH", os.pathsep.join([str(node), os.environ["PATH"], str(folder)]))
+    """On the search path, with Node. They count only outside of this repository."""
+    zebra.settle(monkeypatch, tmp_path)
 
 
 @pytest.mark.usefixtures("with_ripgrep")
 @pytest.mark.parametrize(
-    ("harness", "program", "backend"),
+    ("harness", "backend"),
     [
-        ("claude-code", "claude", "bubblewrap"),
-        pytest.param("opencode", "opencode", "bubblewrap", marks=pytest.mark.full),
-        ("qwen-code", "qwen", "bubblewrap"),
-        ("codex", "codex", "podman"),
-        pytest.param("claude-code", "claude", "podman", marks=pytest.mark.full),
-        pytest.param("opencode", "opencode", "podman", marks=pytest.mark.full),
-        pytest.param("qwen-code", "qwen", "podman", marks=pytest.mark.full),
+        ("claude-code", "bubblewrap"),
+        pytest.param("opencode", "bubblewrap", marks=pytest.mark.full),
+        ("qwen-code", "bubblewrap"),
+        ("pi", "bubblewrap"),
+        ("codex", "podman"),
+        pytest.param("claude-code", "podman", marks=pytest.mark.full),
+        pytest.param("opencode", "podman", marks=pytest.mark.full),
+        pytest.param("qwen-code", "podman", marks=pytest.mark.full),
+        pytest.param("pi", "podman", marks=pytest.mark.full),
     ],
 )
 def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_forge_is_held(
-    harness: str, program: str, backend: Backend, request: pytest.FixtureRequest
+    harness: str, backend: Backend, request: pytest.FixtureRequest
 ) -> None:
     if backend == "podman":
         request.getfixturevalue("podman")
-    found, facts = examine_installed(harness, agent_bin=BINARIES / program, backend=backend)
+    found, facts = examine_installed(harness, agent_bin=zebra.PROGRAMS[harness], backend=backend)
     assert facts.backend == backend
     expect_fit(found)
     assert found.known
@@ -75,7 +72,7 @@ def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_fo
     assert json.loads(json.dumps(agent_json(found, facts, kernel="6")))["agent"]["ok"] is True
     loaded = load_harness(harness)
     assert isinstance(loaded, CodingAgent)
-    program_found = find_agent(loaded.adapter, named=BINARIES / program)
+    program_found = find_agent(loaded.adapter, named=zebra.PROGRAMS[harness])
     tried = try_to_escape(loaded.adapter, program_found, partial(open_sandbox, backend=backend))
     assert {one.name: one.saw for one in tried if not one.held} == {}
     assert [one.name for one in tried] == list(attempts.WHAT)
@@ -84,7 +81,7 @@ def test_an_agent_does_what_the_script_says_and_every_attempt_to_escape_or_to_fo
 def test_a_version_that_was_never_measured_is_examined_once_and_the_run_notes_it() -> None:
     harness = load_harness("codex")
     assert isinstance(harness, CodingAgent)
-    program = find_agent(harness.adapter, named=BINARIES / "codex")
+    program = find_agent(harness.adapter, named=zebra.PROGRAMS["codex"])
     assert harness.require_fit(program, backend="bubblewrap", run=True, progress=SILENT) == ()
     newer = replace(program, version="9.9.9")
     (planned,) = harness.require_fit(newer, backend="bubblewrap", run=False, progress=SILENT)
@@ -115,7 +112,7 @@ def test_each_attempt_of_the_doctor_breaks_in_a_weaker_sandbox() -> None:
         sandbox.put(skill)
         return sandbox
 
-    program = find_agent(harness.adapter, named=BINARIES / "codex")
+    program = find_agent(harness.adapter, named=zebra.PROGRAMS["codex"])
     found = examine_agent(harness.adapter, program, open_one=open_weaker)
     assert not found.ok
     assert {one.name: one.held for one in found.attempts} == dict.fromkeys(WHAT, False), found

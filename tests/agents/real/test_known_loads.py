@@ -45,7 +45,7 @@ TRUTHS = {
     "any case": Truth(load=0.3, if_not=0.2, offered_lift=0.3 * 0.7),
     "easy cases": Truth(load=by_ease(0.6, 0), if_not=by_ease(0.4, 0), offered_lift=0.5 * 0.6 * 0.5),
 }
-SEEDS = {"codex": 1, "claude-code": 2, "opencode": 3, "qwen-code": 4}
+SEEDS = {"codex": 1, "claude-code": 2, "opencode": 3, "qwen-code": 4, "pi": 5}
 
 
 @pytest.mark.full
@@ -63,7 +63,7 @@ def test_an_evaluation_finds_what_is_known(
             models="local",
             base_url=router.url,
             harness=agent,
-            agent_bin=zebra.BINARIES / zebra.PROGRAMS[agent],
+            agent_bin=zebra.PROGRAMS[agent],
             runs=REPEATS,
             concurrency=4,
             yes=True,

@@ -4,13 +4,13 @@ The model is a router on loopback; the agents are the ones people install. `make
 """
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from agents.real import zebra
 from agents.real.router import DONE, Answer, Policy, Router, read_listing, serve
 from upskill.core.nouns import Errored, Evaluation, Scored, Trial
 from upskill.core.nouns.skill import Among
@@ -20,15 +20,14 @@ from upskill.evaluation.evaluate import evaluate
 from upskill.evaluation.order import EvaluationOrder
 from upskill.evaluation.past_runs import trials_of
 
-BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
-PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode", "qwen-code": "qwen"}
 BUNDLED = {
-    "codex": "skill-creator",
-    "claude-code": "code-review",
-    "opencode": "customize-opencode",
-    "qwen-code": "review",
+    "codex": {"skill-creator"},
+    "claude-code": {"code-review"},
+    "opencode": {"customize-opencode"},
+    "qwen-code": {"review"},
+    "pi": set[str](),
 }
-"""One of the skills that each agent brings."""
+"""One of the skills that each agent brings, if it brings any."""
 RIVAL = "log-analysis"
 OTHERS = {skill.name for skill, _ in shipped_skills(20)}
 MARK = "Ask the harbour master of the tarn before every departure."
@@ -49,11 +48,7 @@ Run = Callable[..., Ran]
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Evaluates a skill in an agent, whose model loads the rival wherever it is listed."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    # opencode needs ripgrep, which Codex brings, and Qwen Code needs Node.
-    for search in ("@openai/codex-linux-*/vendor/*/codex-path", "node-linux-*/bin"):
-        monkeypatch.setenv("PATH", str(next(BINARIES.parent.glob(search))), prepend=os.pathsep)
+    zebra.settle(monkeypatch, tmp_path)
 
     def start(
         agent: str, *, name: str, among: Among, baseline: bool = True, description: str = "Knows the tarn."
@@ -83,7 +78,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             }
             evaluation = evaluate(
                 EvaluationOrder(
-                    skill=folder, repeats=1, baseline=baseline, among=among, agent_bin=BINARIES / PROGRAMS[agent]
+                    skill=folder, repeats=1, baseline=baseline, among=among, agent_bin=zebra.PROGRAMS[agent]
                 ),
                 settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
             )
@@ -92,7 +87,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return start
 
 
-QUICK = [pytest.param(agent, marks=pytest.mark.full) if agent == "opencode" else agent for agent in PROGRAMS]
+QUICK = [pytest.param(agent, marks=pytest.mark.full) if agent == "opencode" else agent for agent in zebra.PROGRAMS]
 """opencode takes 20 s for this, and what is tested is the same for all agents."""
 
 
@@ -106,7 +101,7 @@ def test_twenty_others_and_the_bundled_skills_are_listed_and_a_loaded_one_is_see
         for request in ran.router.requests
         if request.body.get("tools")
     ]
-    assert all(listing >= OTHERS | {BUNDLED[agent]} for listing in listings)
+    assert all(listing >= OTHERS | BUNDLED[agent] for listing in listings)
     assert {"tarn" in listing for listing in listings} == ({True, False} if every_arm else {True})
 
     uses = {arm: trial.skill_use for arm, trial in ran.trials.items()}

@@ -15,8 +15,16 @@ from provider import Behave, Provider
 NAME = "zebra-greeting"
 DESCRIPTION = "How greetings are written in the zebra project. Use it when a greeting file is asked for."
 MARK = "Every greeting of the zebra project ends with the word STRIPES, in capital letters."
-BINARIES = Path(__file__).parents[3] / "build" / "agents" / "node_modules" / ".bin"
-PROGRAMS = {"codex": "codex", "claude-code": "claude", "opencode": "opencode", "qwen-code": "qwen"}
+BUILD = Path(__file__).parents[3] / "build"
+BINARIES = BUILD / "agents" / "node_modules" / ".bin"
+PROGRAMS = {
+    "codex": BINARIES / "codex",
+    "claude-code": BINARIES / "claude",
+    "opencode": BINARIES / "opencode",
+    "qwen-code": BINARIES / "qwen",
+    "pi": BUILD / "pi" / "node_modules" / ".bin" / "pi",
+}
+"""By harness; that of pi is a plug-in of its own (`plugins/upskill-pi`)."""
 
 
 def make_skill(folder: Path, prompts: Mapping[str, str]) -> Path:
@@ -48,7 +56,7 @@ def run_once(agent: str, case: Mapping[str, Any], behave: Behave, folder: Path) 
             models="local",
             base_url=provider.url,
             harness=agent,
-            agent_bin=BINARIES / PROGRAMS[agent],
+            agent_bin=PROGRAMS[agent],
             runs=1,
             no_baseline=True,
             yes=True,
@@ -75,7 +83,7 @@ def policy(prompts: Mapping[str, str], **changes: Any) -> Policy:
 
 def settle(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Work in this folder, with a home for what is kept between runs, with ripgrep, which opencode needs, and with the
-    Node that Qwen Code needs."""
+    Node that Qwen Code and pi need."""
     patch.chdir(folder)
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from strangers import install
 from upskill import plugin
 from upskill.cli import app
+from upskill.errors import UsageError
 from upskill.plugin import Offer
 
 SRC = Path(plugin.__file__).parent
@@ -112,3 +113,17 @@ def test_a_broken_plug_in_is_named_and_left_out(tmp_path: Path, monkeypatch: pyt
         "note: the plug-in bad is left out: bad_for_tests:PLUGIN cannot be loaded: ModuleNotFoundError" in done.stderr
     )
     assert "Measure one or more models" in done.stdout
+
+
+def test_a_place_that_cannot_be_loaded_is_one_line_where_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'from upskill.plugin import Plugin\nPLUGIN = Plugin(harnesses={"gone": "no_such_module:GONE"})\n'
+    install(tmp_path, monkeypatch, module="gone_for_tests", text=text)
+    assert "gone" in plugin.names("harnesses")
+    with pytest.raises(
+        UsageError, match=r"^no_such_module:GONE cannot be loaded: ModuleNotFoundError: No module"
+    ) as it:
+        plugin.load(plugin.find("harnesses", "gone"))
+    assert it.value.hint == "update the package that brings it, or uninstall it"
+    assert CliRunner().invoke(app, ["doctor", "--help"]).exit_code == 0

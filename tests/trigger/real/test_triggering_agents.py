@@ -54,7 +54,7 @@ def measured(
     )
     with serve(policy) as router:
         flags = {"models": ("any",), "base_url": router.url, "harness": agent, "runs_dir": str(folder / "runs")}
-        order = TriggerOrder(skill=skill, among=read_among(among), agent_bin=zebra.BINARIES / zebra.PROGRAMS[agent])
+        order = TriggerOrder(skill=skill, among=read_among(among), agent_bin=zebra.PROGRAMS[agent])
         settings = resolve_settings(flags, environment={}, folder=folder, user_folder=folder)
         return trigger(order, settings=settings), dict(router.drawn.loaded)
 

@@ -9,6 +9,7 @@ from upskill.core.checks.kind import NOTHING, CheckOutcome, Need, ObjectKind, Su
 from upskill.core.checks.plugin import HasNeeds, HasProblems, Inspection
 from upskill.core.nouns import Answer
 from upskill.core.nouns.case import Json
+from upskill.errors import UsageError
 from upskill.sandbox import Sandbox, SandboxSpec
 
 _NEEDS: frozenset[str] = frozenset({"files", "sandbox"})
@@ -109,13 +110,12 @@ def _named(name: str) -> Named | str:
 
 def _load(named: Named) -> Any:
     """The function itself. Importing a foreign package may fail in any way."""
-    what = f"{named.name} ({named.place})"
     try:
         function = plugin.load(named.place)
-    except Exception as error:
-        raise PluginFault(f"{what} cannot be loaded: {type(error).__name__}: {error}") from error
+    except UsageError as error:
+        raise PluginFault(f"{named.name}: {error.message}") from error
     if not callable(function):
-        raise PluginFault(f"{what} is not a function")
+        raise PluginFault(f"{named.name}: {named.place} is not a function")
     declared = getattr(function, "needs", ())
     if isinstance(declared, str) or not _NEEDS.issuperset(declared):
         raise PluginFault(f"{named.name}: `needs` may contain {' and '.join(sorted(_NEEDS))}, not {declared!r}")

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from upskill import disk
+from upskill import disk, plugin
 from upskill.core.nouns import (
     DEFAULT_HARNESS,
     Arm,
@@ -163,7 +163,7 @@ def agent_limits(trial_limits: TrialLimits, harness: str, *, agent_bin: Path | N
     if agent_bin is not None:
         raise UsageError(
             f"`agent_bin` names a coding agent, and the harness {harness} runs none",
-            hint="add --harness codex, claude-code, opencode or qwen-code",
+            hint=f"add --harness with one of {', '.join(plugin.names('harnesses'))}",
         )
     return trial_limits
 

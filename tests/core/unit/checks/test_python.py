@@ -82,9 +82,9 @@ def test_what_a_plug_in_needs_is_what_it_declares() -> None:
         ({"name": "t-length", "given": 3}, "`python`: `given` is not a known key"),
         ({"name": "t-length", "with": {"most": "x"}}, "`python`: t-length: `most` must be a number"),
         ({"name": "t-length", "with": 3}, "`python`: t-length: cannot check `with`: AttributeError"),
-        ("t-gone", "`python`: t-gone (no_such_module:x) cannot be loaded: ModuleNotFoundError"),
-        ("t-nowhere", "`python`: t-nowhere (plug_in_for_tests:nowhere) cannot be loaded: AttributeError"),
-        ("t-number", "`python`: t-number (plug_in_for_tests:number) is not a function"),
+        ("t-gone", "`python`: t-gone: no_such_module:x cannot be loaded: ModuleNotFoundError"),
+        ("t-nowhere", "`python`: t-nowhere: plug_in_for_tests:nowhere cannot be loaded: AttributeError"),
+        ("t-number", "`python`: t-number: plug_in_for_tests:number is not a function"),
         ("t-greedy", "`python`: t-greedy: `needs` may contain files and sandbox"),
     ],
 )
