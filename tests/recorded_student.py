@@ -67,6 +67,21 @@ class RecordedStudent:
         """The base URL to hand to `--eval-base-url`."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
+    @property
+    def sampled(self) -> int:
+        """How many answers the recording holds."""
+        return sum(len(answers) for key, answers in self._answers.items() if _is_sampled(key))
+
+    @property
+    def unasked(self) -> list[str]:
+        """The requests of the recording for which nobody came, each as often as it was left."""
+        with self._lock:
+            return [
+                key
+                for key, answers in self._answers.items()
+                for _ in range(self._asked.get(key, 0), len(answers) if _is_sampled(key) else 1)
+            ]
+
     def __enter__(self) -> Self:
         self._thread.start()
         return self
@@ -78,8 +93,7 @@ class RecordedStudent:
     def _exchange(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers.get("Content-Length", "0")))
         key = f"{handler.command} {handler.path} {digest(body)}"
-        sampled = handler.command == "POST" and not handler.path.endswith("/tokenize")
-        entry = self._replay(key, sampled)
+        entry = self._replay(key)
         if entry is None and self._upstream is not None:
             entry = self._record(key, handler, body)
         elif entry is None:
@@ -91,11 +105,11 @@ class RecordedStudent:
         handler.end_headers()
         handler.wfile.write(sent)
 
-    def _replay(self, key: str, sampled: bool) -> dict[str, Any] | None:
+    def _replay(self, key: str) -> dict[str, Any] | None:
         with self._lock:
             times = self._asked[key] = self._asked.get(key, 0) + 1
             answers = self._answers.get(key, [])
-            if answers and (times <= len(answers) or not sampled):
+            if answers and (times <= len(answers) or not _is_sampled(key)):
                 return answers[min(times, len(answers)) - 1]
         return None
 
@@ -125,6 +139,11 @@ class RecordedStudent:
             with self._file.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(entry, ensure_ascii=False) + "\n")
         return entry
+
+
+def _is_sampled(key: str) -> bool:
+    method, path, _ = key.split(" ")
+    return method == "POST" and not path.endswith("/tokenize")
 
 
 def digest(body: bytes) -> str:
