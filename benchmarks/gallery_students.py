@@ -15,7 +15,8 @@ measured on SmolLM2, as a skill of its own.
 
 With `--record` every answer is asked of the model, through a server that records it: `student.jsonl` of the kept run
 has the recording, and `looks.jsonl` the earlier looks at this skill, where there are any. Type the same words again
-after a stop: what was recorded is not asked of the model again.
+after a stop: what was recorded is not asked of the model again. `tests/gallery/guard` plays recordings back;
+CONTRIBUTING.md says when one may be replaced.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from tools.gallery_page import PAGE, RUNS, page
 from tools.local_model import served_model
 from tools.models import MODELS
 
+from measured_recording import LOOKS, RECORDING
 from recorded_student import RecordedStudent
 from upskill.core.runs.look_ledger import default_ledger_path
 from upskill.errors import EXIT_DONE, EXIT_FAILED
@@ -58,10 +60,6 @@ MADE = {"UPSKILL_MAX_OUTPUT_TOKENS": "768"}
 """Of an answer that holds files: the longest reference takes about 650. Set before the first run."""
 WITH_TOOLS = {"UPSKILL_MAX_OUTPUT_TOKENS": "1024", "UPSKILL_MAX_TURNS": "8"}
 """Of each turn, and of an answer. `upskill.toml` of this repository, which is for its example, cuts at 40 tokens."""
-
-RECORDING = "student.jsonl"
-LOOKS = "looks.jsonl"
-"""Beside a recording: the lines of the ledger about its skill, as they were before the run."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -105,6 +103,8 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     kept = [path for path in runs.glob("*/run.json") if _is_of(path, NAMES[flags.model], cases, harness)]
     if kept and not (flags.again or (flags.record and not all(path.with_name(RECORDING).exists() for path in kept))):
         return False
+    if not flags.record and any(path.with_name(RECORDING).exists() for path in kept):
+        raise SystemExit(f"{runs.name}: the kept run has a recording, and so must the one in its place: add --record")
     fresh = ROOT / "build" / "measured" / f"{runs.name}-{flags.model}-{flags.level}-{harness}"
     recording = fresh.with_name(f"{fresh.name}.{RECORDING}")
     looks = _looks(skill.name)
