@@ -5,6 +5,7 @@
     python -m benchmarks.gallery_students --model 1.5b --level executable        tasks whose results are run, in chat
     python -m benchmarks.gallery_students --model 1.5b --level executable --agent github-actions
     python -m benchmarks.gallery_students --model 1.5b --level executable --record
+    python -m benchmarks.gallery_students --model 1.5b --controls                a placebo and the skill corrupted
     python -m benchmarks.gallery_students --recompute              the results of all runs anew, from their answers
 
 Each evaluation is one run in `gallery/measured`, kept without the logs of the engine; the evidence of a skill is
@@ -17,6 +18,9 @@ With `--record` every answer is asked of the model, through a server that record
 has the recording, and `looks.jsonl` the earlier looks at this skill, where there are any. Type the same words again
 after a stop: what was recorded is not asked of the model again. `tests/gallery/guard` plays recordings back;
 CONTRIBUTING.md says when one may be replaced.
+
+`--controls` adds two arms to each recorded run of the model and the level, and keeps the result in `gallery/controls`:
+what was recorded is played back, and the rest is asked.
 """
 
 import argparse
@@ -36,7 +40,7 @@ from tools.gallery_page import PAGE, RUNS, page
 from tools.local_model import served_model
 from tools.models import MODELS
 
-from measured_recording import LOOKS, RECORDING
+from measured_recording import LOOKS, RECORDING, WITH_CONTROLS, Measured, recorded
 from recorded_student import RecordedStudent
 from upskill.core.runs.look_ledger import default_ledger_path
 from upskill.errors import EXIT_DONE, EXIT_FAILED
@@ -72,6 +76,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--record", action="store_true", help="ask for every answer, and keep what the server answered")
+    parser.add_argument("--controls", action="store_true", help="ask with a placebo and with the skill corrupted, too")
     parser.add_argument("--recompute", action="store_true")
     flags = parser.parse_args(words)
     if flags.recompute:
@@ -80,8 +85,16 @@ def main(words: Sequence[str] | None = None) -> int:
         PAGE.write_text(page(), encoding="utf-8")
         return 0
     with served_model(
-        0 if flags.record else flags.port, cache=True, size=None if flags.model == SMOLLM2 else flags.model
+        0 if flags.record or flags.controls else flags.port,
+        cache=True,
+        size=None if flags.model == SMOLLM2 else flags.model,
     ) as url:
+        if flags.controls:
+            for measured in recorded():
+                named = not flags.skills or measured.run.parent.name in flags.skills
+                if named and (measured.model, measured.level) == (NAMES[flags.model], flags.level):
+                    _add_controls(measured, url, flags.port)
+            return 0
         for name in flags.skills or [*([TARNCTL.name] if flags.level == KNOWLEDGE else []), *skill_names()]:
             skill = TARNCTL if name == TARNCTL.name else GALLERY / name
             if skill != TARNCTL and flags.level not in level_files(name):
@@ -131,6 +144,34 @@ def _evaluate(skill: Path, cases: Path | None, url: str, flags: argparse.Namespa
     for path in runs.glob("*/run.json"):
         path.write_text(path.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
     return ended == EXIT_DONE
+
+
+def _add_controls(measured: Measured, url: str, port: int) -> None:
+    """Evaluate once more with controls, from the answers that were recorded and those of the model at `url`."""
+    kept = WITH_CONTROLS / measured.run.parent.name
+    there = [Measured(run=path.parent).level for path in kept.glob("*/run.json")]
+    if measured.has_controls or measured.level in there:
+        return
+    folder = ROOT / "build" / "measured" / f"{measured.name}-controls"
+    for name in ("runs", "cache"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / "cache" / "upskill").mkdir(parents=True)
+    recording = folder / RECORDING
+    if not recording.exists():
+        shutil.copyfile(measured.recording, recording)
+    beside = [measured.run / LOOKS] if (measured.run / LOOKS).exists() else []
+    for looks in beside:
+        shutil.copyfile(looks, folder / "cache" / "upskill" / LOOKS)
+    with RecordedStudent(recording, upstream=url, port=port) as student:
+        cache = {"XDG_CACHE_HOME": str(folder / "cache")}
+        words = [word for word in measured.words(student.url) if word != "--json"]
+        _upskill(*words, "--controls", runs=folder / "runs", **{**measured.variables(), **cache})
+    (made,) = (folder / "runs").glob("*/run.json")
+    for path in (recording, *beside):
+        shutil.copyfile(path, made.with_name(path.name))
+    made.write_text(made.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
+    ignored = shutil.ignore_patterns(".gitignore", "logs", "report.html")
+    shutil.copytree(folder / "runs", kept, ignore=ignored, dirs_exist_ok=True)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A measurement of the gallery that was recorded: made by `benchmarks/gallery_students.py --record`, played back by
 `tests/gallery/guard`.
 
-It lies in the folder of its run, `gallery/measured/SKILL/RUN`:
+It lies in the folder of its run, `gallery/measured/SKILL/RUN`, or `gallery/controls/SKILL/RUN` with controls:
 
     run.json        the kept result, and the settings with which it was typed
     student.jsonl   what the student's server answered (`recorded_student.py`)
@@ -24,6 +24,7 @@ from recorded_student import RecordedStudent
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "gallery" / "measured"
+WITH_CONTROLS = ROOT / "gallery" / "controls"
 RECORDING = "student.jsonl"
 LOOKS = "looks.jsonl"
 _NOT_TYPED_AGAIN = ("--model", "--base-url", "--fresh", "UPSKILL_RUNS_DIR")
@@ -49,10 +50,15 @@ class Measured:
 
     @property
     def name(self) -> str:
-        """Skill, level, model and, unless it is asked in chat, harness."""
+        """Skill, level, model and, unless it is asked in chat, harness; and whether there were controls."""
         harness = self.record["harness"].split("/")[0]
-        parts = (self.run.parent.name, self.level, self.model)
+        parts = (self.run.parent.name, self.level, self.model, *(["controls"] if self.has_controls else []))
         return "-".join(parts if harness == "chat" else (*parts, harness))
+
+    @property
+    def has_controls(self) -> bool:
+        """Whether a placebo was asked too."""
+        return "placebo" in self.record["arms"]
 
     @property
     def model(self) -> str:
@@ -76,7 +82,7 @@ class Measured:
         options = [word for option, value in self._set("--") for word in (option, value)]
         # The cases that a skill names itself were not typed.
         typed = [] if Path(cases).name == "skill_meta.json" else ["-t", cases]
-        runs = ["--runs", str(self.record["repeats"])]
+        runs = ["--runs", str(self.record["repeats"]), *(["--controls"] if self.has_controls else [])]
         return ["eval", skill, "-m", self.model, *runs, *options, *typed, "--base-url", url, "--yes", "--json"]
 
     def variables(self) -> dict[str, str]:
@@ -102,7 +108,8 @@ def _typed(value: object) -> str:
 
 def recorded() -> Iterator[Measured]:
     """Every kept run that has a recording."""
-    return (Measured(run=path.parent) for path in sorted(MEASURED.glob(f"*/*/{RECORDING}")))
+    folders = (MEASURED, WITH_CONTROLS)
+    return (Measured(run=path.parent) for runs in folders for path in sorted(runs.glob(f"*/*/{RECORDING}")))
 
 
 def evaluate(measured: Measured, folder: Path, student: RecordedStudent, forker: Forker) -> dict[str, Any]:
