@@ -1,7 +1,7 @@
 """Writes the table of the runs in `gallery/measured` into `gallery/README.md`: `python -m tools.gallery_page`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,13 +12,17 @@ from tools.page_parts import with_part
 
 PAGE = GALLERY / "README.md"
 MEASURED = "<!-- Written by `python -m tools.gallery_page`; do not edit. -->"
+CONTROLLED = "<!-- Controls, written by `python -m tools.gallery_page`; do not edit. -->"
 RUNS = GALLERY / "measured"
+WITH_CONTROLS = GALLERY / "controls"
 MODELS = {
     "smollm2": "SmolLM2 135M",
     "qwen2.5-coder-0.5b": "Qwen2.5-Coder 0.5B",
     "qwen2.5-coder-1.5b": "Qwen2.5-Coder 1.5B",
 }
 """From the smallest to the largest."""
+WITH_TOOLS = ", with tools"
+"""Behind the level of a run in which the model had some."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +63,7 @@ class Found:
 def found() -> list[Found]:
     """The result of each run that is kept: by level, skill and size of the model."""
     runs = [_found(path.parent.parent.name, json.loads(path.read_text("utf-8"))) for path in RUNS.glob("*/*/run.json")]
-    return sorted(runs, key=lambda run: (run.level != KNOWLEDGE, run.skill, list(MODELS).index(run.model)))
+    return sorted(runs, key=lambda run: (run.level == KNOWLEDGE, run.skill, run.level, list(MODELS).index(run.model)))
 
 
 def _found(skill: str, record: dict[str, Any]) -> Found:
@@ -86,17 +90,53 @@ def _found(skill: str, record: dict[str, Any]) -> Found:
 def _level(cases: str, harness: str) -> str:
     """The level of a case file, and whether the model had tools."""
     level = KNOWLEDGE if cases not in {"executable", "artifact"} else cases
-    return level if harness == "chat" else f"{level}, with tools"
+    return level if harness == "chat" else f"{level}{WITH_TOOLS}"
 
 
 def page() -> str:
-    """The page, with a row for each run."""
+    """The page, with a row for each run, and one for each run with controls."""
     lines = [
         "| skill | model | cases | without the skill | with it | passage alone | lift in points | verdict | minutes |",
         "|---|---|---|---|---|---|---|---|---|",
         *map(_row, found()),
     ]
-    return with_part(PAGE.read_text(encoding="utf-8"), MEASURED, "\n".join(lines))
+    with_runs = with_part(PAGE.read_text(encoding="utf-8"), MEASURED, "\n".join(lines))
+    return with_part(with_runs, CONTROLLED, "\n".join(_controls()))
+
+
+def _controls() -> Iterator[str]:
+    heads = (
+        "skill",
+        "model",
+        "placebo − without",
+        "skill − placebo",
+        "skill − corrupted",
+        "fail corrupted",
+        "still pass",
+    )
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for path in sorted(WITH_CONTROLS.glob("*/*/run.json")):
+        record = json.loads(path.read_text("utf-8"))
+        (student,) = record["results"]["students"]
+        (placebo,) = (lift for lift in student["lifts"] if lift["arm"] == "placebo")
+        controls = student["controls"]
+        over = [_lift(lift) for lift in (placebo, controls["over_placebo"], controls["over_corrupted"])]
+        still = controls["shows_nothing"]
+        named = f": {', '.join(still)}" if still else ""
+        level = _level(Path(record["case_source"]).stem, student["harness"])
+        skill = path.parent.parent.name if level == KNOWLEDGE else f"{path.parent.parent.name}, {level}"
+        yield (
+            f"| {skill} | {MODELS[student['model']]} | {' | '.join(over)} "
+            f"| {controls['noticed']} of {controls['passing']} | {len(still)} of {controls['tested']}{named} |"
+        )
+
+
+def _lift(lift: Mapping[str, Any] | None) -> str:
+    if lift is None:
+        return "–"
+    low, high = map(_points, lift["interval"])
+    return f"{_points(lift['mean'])} ({100 * lift['confidence']:g}% CI {low} to {high})"
 
 
 def _row(run: Found) -> str:

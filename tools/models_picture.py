@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from tools.gallery import KNOWLEDGE
-from tools.gallery_page import MODELS, Found, found
+from tools.gallery_page import MODELS, WITH_TOOLS, Found, found
 from upskill.report.dumbbell import DARK, LIGHT, verdict_colour
 
 ROOT = Path(__file__).parent.parent
@@ -18,6 +18,8 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "README.md", ROOT / "gallery" / "RE
 _ON_A_PAGE = re.compile(rf"!\[[^]]*\](?=\([./\w]*{PICTURE.name}\))")
 WIDTH, NAMES, PANEL, SCALE, ROW, TOP = 960, 190, 256, 140, 30, 54
 """Of the drawing, its column of names, a model's panel, the scale in it, a row and the head, in pixels."""
+EXECUTED = "Tasks whose results are run"
+RECALLED = "Recall: questions about facts of the skill"
 LEFT_OUT = ("published-facts",)
 """Not a skill of the gallery."""
 RULES = (
@@ -29,10 +31,14 @@ RULES = (
 )
 
 
+Row = str | tuple[str, str]
+"""A heading, or the level and the skill of a row."""
+
+
 def picture() -> str:
     """The whole file."""
-    runs = [run for run in found() if run.skill not in LEFT_OUT]
-    rows = list(dict.fromkeys((run.level, run.skill) for run in runs))
+    runs = _runs()
+    rows = list(_rows(runs))
     height = TOP + ROW * len(rows) + 40
     tones = [
         "".join(f"--{name}:{tone};" for name, tone in tones.items() if name not in ("plain", "mark"))
@@ -48,31 +54,61 @@ def picture() -> str:
     )
 
 
+def _runs() -> list[Found]:
+    return [run for run in found() if run.skill not in LEFT_OUT]
+
+
+def _rows(runs: list[Found]) -> Iterator[Row]:
+    """Tasks whose results are run come first, then questions about facts."""
+    rows = list(dict.fromkeys((run.level, run.skill) for run in runs))
+    yield EXECUTED
+    yield from (row for row in rows if row[0] != KNOWLEDGE)
+    yield RECALLED
+    yield from (row for row in rows if row[0] == KNOWLEDGE)
+
+
 def caption() -> str:
     """What the picture shows, in words, for a reader who does not see it."""
-    runs = [run for run in found() if run.skill not in LEFT_OUT]
-    knows = [run for run in runs if run.level == KNOWLEDGE]
-    counts = {name: [run.verdict == "helps" for run in knows if run.model == name] for name in MODELS}
-    said = ", ".join(f"{sum(counts[name])} of {len(counts[name])} for {title}" for name, title in MODELS.items())
-    with_tools = "".join(
-        f" With tools, on executable tasks of {run.skill}, {MODELS[run.model]}: from {run.before:.0%} to "
-        f"{run.after:.0%} of {run.cases} cases, {run.verdict}."
-        for run in runs
-        if run.level != KNOWLEDGE
+    runs = _runs()
+    made = [run for run in runs if run.level != KNOWLEDGE]
+    tasks = "; ".join(
+        f"{title}: "
+        + ", ".join(
+            f"{_name(run.level, run.skill)} {run.before:.0%} to {run.after:.0%} of {run.cases}, {run.verdict}"
+            for run in made
+            if run.model == model
+        )
+        for model, title in MODELS.items()
+        if any(run.model == model for run in made)
     )
-    return f"Questions about facts of a skill, with the skill in the prompt: it helps in {said}.{with_tools}"
+    counts = {
+        name: [run.verdict == "helps" for run in runs if (run.model, run.level) == (name, KNOWLEDGE)] for name in MODELS
+    }
+    said = ", ".join(f"{sum(counts[name])} of {len(counts[name])} for {title}" for name, title in MODELS.items())
+    helped = f"{RECALLED}, with the skill in the prompt: it helps in {said}."
+    return f"{EXECUTED}, without and with the skill. {tasks}. {helped}"
 
 
-def _parts(runs: dict[tuple[str, str, str], Found], rows: list[tuple[str, str]]) -> Iterator[str]:
+def _name(level: str, skill: str) -> str:
+    if level.endswith(WITH_TOOLS):
+        return f"{skill} + tools"
+    return f"{skill}, artifact" if level == "artifact" else skill
+
+
+def _parts(runs: dict[tuple[str, str, str], Found], rows: list[Row]) -> Iterator[str]:
     for number, title in enumerate(MODELS.values()):
         x = NAMES + PANEL * number
         yield f'<text class="b" x="{x}" y="12">{title}</text>'
         yield f'<text class="s" x="{x}" y="34">0%</text>'
         yield f'<text class="s" x="{x + SCALE}" y="34" text-anchor="end">100%</text>'
-    for number, (level, skill) in enumerate(rows):
+    for number, row in enumerate(rows):
         y = TOP + ROW * number
-        name = skill if level == KNOWLEDGE else f"{skill} + tools"
-        yield f'<path class="g" d="M0 {y - ROW // 2}H{WIDTH}"/><text class="b" x="0" y="{y + 5}">{name}</text>'
+        yield f'<path class="g" d="M0 {y - ROW // 2}H{WIDTH}"/>'
+        if isinstance(row, str):
+            yield f'<text class="s" x="0" y="{y + 5}">{row}</text>'
+            continue
+        level, skill = row
+        yield f'<text class="b" x="0" y="{y + 5}">{_name(level, skill)}</text>'
         for place, model in enumerate(MODELS):
             yield from _cell(runs.get((level, skill, model)), NAMES + PANEL * place, y)
     y = TOP + ROW * len(rows) + 14
