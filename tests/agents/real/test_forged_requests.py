@@ -99,7 +99,7 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunTrial:
 
 
 @pytest.mark.parametrize("how", ["turn", "load", "final"])
-@pytest.mark.parametrize("agent", zebra.PROGRAMS)
+@pytest.mark.parametrize("agent", zebra.AGENTS)
 def test_a_program_that_speaks_in_the_agents_name_ends_the_trial_unmeasured(
     agent: str, how: str, trial: RunTrial
 ) -> None:
@@ -109,7 +109,7 @@ def test_a_program_that_speaks_in_the_agents_name_ends_the_trial_unmeasured(
     assert "a program in the sandbox seems to have spoken to the model in the agent's name" in one.outcome.message
 
 
-@pytest.mark.parametrize("agent", zebra.PROGRAMS)
+@pytest.mark.parametrize("agent", zebra.AGENTS)
 def test_a_program_that_asks_the_model_in_its_own_name_changes_nothing(agent: str, trial: RunTrial) -> None:
     one = trial(agent, "title")
     assert isinstance(one.outcome, Scored), one
@@ -119,7 +119,7 @@ def test_a_program_that_asks_the_model_in_its_own_name_changes_nothing(agent: st
 
 
 @pytest.mark.parametrize("how", ["end", "cut"])
-@pytest.mark.parametrize("agent", zebra.PROGRAMS)
+@pytest.mark.parametrize("agent", zebra.AGENTS)
 def test_a_forged_answer_is_not_scored_although_the_agent_is_ended_before_it_asks_again(
     agent: str, how: str, trial: RunTrial
 ) -> None:

@@ -25,6 +25,8 @@ PROGRAMS = {
     "pi": BUILD / "pi" / "node_modules" / ".bin" / "pi",
 }
 """By harness; that of pi is a plug-in of its own (`plugins/upskill-pi`)."""
+AGENTS = [pytest.param(agent, marks=pytest.mark.full) if agent == "pi" else agent for agent in PROGRAMS]
+"""Where the same code is tested for all agents, that of a plug-in is tried by `make full`."""
 
 
 def make_skill(folder: Path, prompts: Mapping[str, str]) -> Path:

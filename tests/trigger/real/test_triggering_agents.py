@@ -59,7 +59,8 @@ def measured(
         return trigger(order, settings=settings), dict(router.drawn.loaded)
 
 
-QUICK = [pytest.param(agent, marks=pytest.mark.full) if agent == "opencode" else agent for agent in zebra.PROGRAMS]
+SLOW = ("opencode", "pi")
+QUICK = [pytest.param(agent, marks=pytest.mark.full) if agent in SLOW else agent for agent in zebra.PROGRAMS]
 """opencode takes 20 s for this, and what is tested is the same for all agents."""
 
 
