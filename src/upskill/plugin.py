@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from upskill.errors import UsageError
 
@@ -152,11 +152,23 @@ def _strangers_on(path: tuple[str, ...]) -> Strangers:  # noqa: ARG001 - where p
         except Exception as error:  # noqa: BLE001 - foreign code, which may fail in any way
             left_out.append(LeftOut(entry.name, f"{entry.value} cannot be loaded: {type(error).__name__}: {error}"))
             continue
-        if isinstance(plugin, Plugin):
-            plugins.append(plugin)
-        else:
+        if not isinstance(plugin, Plugin):
             left_out.append(LeftOut(entry.name, f"{entry.value} is no Plugin, but {type(plugin).__name__}"))
+        elif (problem := _problem(plugin)) is not None:
+            left_out.append(LeftOut(entry.name, f"{entry.value}: {problem}"))
+        else:
+            plugins.append(plugin)
     return Strangers(tuple(plugins), tuple(left_out))
+
+
+def _problem(plugin: Plugin) -> str | None:
+    """What is wrong with the first value of another type; `None` where all are right."""
+    for kind in get_args(Kind):
+        wanted = Command if kind == "commands" else str
+        for name, value in getattr(plugin, kind).items():
+            if not isinstance(name, str) or not isinstance(value, wanted):
+                return f"{kind} {name!r} is no {wanted.__name__}, but {type(value).__name__}"
+    return None
 
 
 def _by_name(kind: Kind, plugins: tuple[Plugin, ...]) -> dict[str, Any]:

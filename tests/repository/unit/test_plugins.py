@@ -24,7 +24,7 @@ PLACES = [
 BROKEN = """
 from upskill.plugin import Command, Plugin
 
-PLUGIN = Plugin(commands={"tide": Command(place="tide_for_tests:tide", help="Tell the tide."), "eval": None})
+PLUGIN = Plugin(commands={"tide": Command(place="tide_for_tests:tide", help="Tell the tide."), "eval": Command(place="x:y")})
 
 import click
 
@@ -104,6 +104,14 @@ def test_a_command_of_a_stranger_is_listed_and_run_and_takes_no_name_of_ours(
     assert "Tell the tide." in listed
     assert CliRunner().invoke(app, ["tide"]).stdout == "high water\n"
     assert "Measure one or more models" in listed
+
+
+def test_a_plug_in_with_a_wrong_value_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'from upskill.plugin import Plugin\nPLUGIN = Plugin(commands={"tide": None})\n'
+    install(tmp_path, monkeypatch, module="odd_for_tests", text=text, name="odd")
+    done = CliRunner().invoke(app, ["--help"])
+    assert done.exit_code == 0
+    assert "the plug-in odd is left out: odd_for_tests:PLUGIN: commands 'tide' is no Command" in done.stderr
 
 
 def test_a_broken_plug_in_is_named_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
