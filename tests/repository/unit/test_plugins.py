@@ -24,7 +24,8 @@ PLACES = [
 BROKEN = """
 from upskill.plugin import Command, Plugin
 
-PLUGIN = Plugin(commands={"tide": Command(place="tide_for_tests:tide", help="Tell the tide."), "eval": Command(place="x:y")})
+TIDE = Command(place="tide_for_tests:tide", help="Tell the tide.")
+PLUGIN = Plugin(commands={"tide": TIDE, "eval": Command(place="x:y")})
 
 import click
 
