@@ -152,26 +152,27 @@ def _add_controls(measured: Measured, url: str, port: int) -> None:
     there = [Measured(run=path.parent).level for path in kept.glob("*/run.json")]
     if measured.has_controls or measured.level in there:
         return
-    folder = ROOT / "build" / "measured" / f"{measured.name}-controls"
-    for name in ("runs", "cache"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / "cache" / "upskill").mkdir(parents=True)
-    recording = folder / RECORDING
+    runs = ROOT / "build" / "measured" / f"{measured.name}-controls"  # as far from the root as where it is kept
+    cache = runs.with_name(f"{runs.name}.cache")
+    for folder in (runs, cache):
+        shutil.rmtree(folder, ignore_errors=True)
+    (cache / "upskill").mkdir(parents=True)
+    recording = runs.with_name(f"{runs.name}.{RECORDING}")
     if not recording.exists():
         shutil.copyfile(measured.recording, recording)
-    beside = [measured.run / LOOKS] if (measured.run / LOOKS).exists() else []
-    for looks in beside:
-        shutil.copyfile(looks, folder / "cache" / "upskill" / LOOKS)
+    looks = measured.run / LOOKS
+    if looks.exists():
+        shutil.copyfile(looks, cache / "upskill" / LOOKS)
     with RecordedStudent(recording, upstream=url, port=port) as student:
-        cache = {"XDG_CACHE_HOME": str(folder / "cache")}
         words = [word for word in measured.words(student.url) if word != "--json"]
-        _upskill(*words, "--controls", runs=folder / "runs", **{**measured.variables(), **cache})
-    (made,) = (folder / "runs").glob("*/run.json")
-    for path in (recording, *beside):
-        shutil.copyfile(path, made.with_name(path.name))
+        _upskill(*words, "--controls", runs=runs, **{**measured.variables(), "XDG_CACHE_HOME": str(cache)})
+    (made,) = runs.glob("*/run.json")
+    shutil.copyfile(recording, made.with_name(RECORDING))
+    if looks.exists():
+        shutil.copyfile(looks, made.with_name(LOOKS))
     made.write_text(made.read_text(encoding="utf-8").replace(f"{ROOT}/", ""), encoding="utf-8")
     ignored = shutil.ignore_patterns(".gitignore", "logs", "report.html")
-    shutil.copytree(folder / "runs", kept, ignore=ignored, dirs_exist_ok=True)
+    shutil.copytree(runs, kept, ignore=ignored, dirs_exist_ok=True)
 
 
 @contextmanager

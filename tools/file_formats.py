@@ -64,6 +64,7 @@ EVIDENCE = (
     "upskill.core.nouns:Interval",
     "upskill.core.nouns.lift:Loads",
     "upskill.core.nouns.evaluation:BrokenCase",
+    "upskill.core.nouns.evaluation:ControlFindings",
     "upskill.share.evidence:MissingLook",
 )
 TYPES = {
