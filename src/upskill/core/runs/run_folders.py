@@ -106,9 +106,11 @@ def new_folder(runs_dir: Path, about: str) -> Path:
         ignore = runs_dir / ".gitignore"
         if not ignore.exists():
             disk.write(ignore, "# Runs hold prompts and answers; keep them out of version control.\n*\n")
-        stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
         while True:
-            folder = runs_dir / f"{stamp}-{name}-{secrets.token_hex(3)}"
+            # The end grows within a second, so that the newest of several runs of one skill comes last by its name.
+            moment = datetime.now()
+            end = f"{moment.microsecond:05x}{secrets.randbelow(16):x}"
+            folder = runs_dir / f"{moment:%Y-%m-%d-%H%M%S}-{name}-{end}"
             try:
                 folder.mkdir(mode=0o700)
             except FileExistsError:
